@@ -1,0 +1,17 @@
+# Libraries from Debian, linked statically where a static archive exists.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(absl REQUIRED)
+find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)
+find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
+find_library(ZSTD_STATIC_LIBRARY libzstd.a REQUIRED)
+find_library(RE2_STATIC_LIBRARY libre2.a REQUIRED)
+
+add_library(hotproof_protozero INTERFACE)
+target_include_directories(hotproof_protozero SYSTEM INTERFACE "${PROTOZERO_INCLUDE_DIR}")
+add_library(hotproof_zstd INTERFACE)
+target_include_directories(hotproof_zstd SYSTEM INTERFACE "${ZSTD_INCLUDE_DIR}")
+target_link_libraries(hotproof_zstd INTERFACE "${ZSTD_STATIC_LIBRARY}")
+add_library(hotproof_re2 INTERFACE)
+target_link_libraries(hotproof_re2 INTERFACE "${RE2_STATIC_LIBRARY}" Threads::Threads)
