@@ -1,6 +1,7 @@
 # Libraries from Debian, linked statically where a static archive exists.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
+set(Protobuf_USE_STATIC_LIBS ON)
 find_package(Protobuf REQUIRED)
 find_package(absl REQUIRED)
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)

@@ -1,0 +1,50 @@
+// The counter file (.hpc), a shared mapping of relaxed counters that survives SIGKILL. Created by the
+// tracer (Counters), read by anyone (ReadCounters in trace/reader.h). Counting is lock-free on any
+// thread; Create is called once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "trace/format.h"
+
+namespace hotproof::trace {
+
+class Counters {
+ public:
+  // Creates `path` (O_EXCL, 0600, no symlink), reserves its blocks and maps it. When the file cannot
+  // be reserved, counts in anonymous memory instead: on_disk() is false and error() is the errno.
+  Counters(int directory_fd, const char* file_name, uint32_t site_slots, uint32_t graph_slots,
+           uint32_t pid, uint64_t process_start_ticks);
+  ~Counters();
+  Counters(const Counters&) = delete;
+  Counters& operator=(const Counters&) = delete;
+
+  bool on_disk() const { return on_disk_; }
+  int error() const { return error_; }
+  uint32_t site_slots() const { return site_slots_; }
+  uint32_t graph_slots() const { return graph_slots_; }
+
+  // Ids at or beyond the table count in slot 0.
+  void CountSite(uint32_t site_id, uint64_t n = 1) { Add(sites_, site_slots_, site_id, n); }
+  void CountGraph(uint32_t graph_id, uint64_t n = 1) { Add(graphs_, graph_slots_, graph_id, n); }
+
+  std::span<const uint64_t> sites() const;   // a racy view: each word is exact, not the set
+  std::span<const uint64_t> graphs() const;
+  CountersHeader* header() { return header_; }
+
+ private:
+  static void Add(std::atomic<uint64_t>* table, uint32_t slots, uint32_t id, uint64_t n) {
+    table[id < slots ? id : 0].fetch_add(n, std::memory_order_relaxed);
+  }
+  CountersHeader* header_ = nullptr;
+  std::atomic<uint64_t>* sites_ = nullptr;
+  std::atomic<uint64_t>* graphs_ = nullptr;
+  uint32_t site_slots_ = 0, graph_slots_ = 0;
+  size_t mapped_bytes_ = 0;
+  bool on_disk_ = false;
+  int error_ = 0;
+};
+
+}  // namespace hotproof::trace

@@ -1,0 +1,45 @@
+// Constants of the trace format that writer and reader share. proto/FORMAT.md is the description.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hotproof::trace {
+
+inline constexpr uint32_t kFormatMajor = 1;
+inline constexpr uint32_t kFormatMinor = 0;
+
+// What a launch asked for: one site (eager) or one graph (replay). 0: unknown.
+class Target {
+ public:
+  constexpr Target() = default;
+  static constexpr Target Site(uint32_t site_id) { return Target(site_id * 2); }
+  static constexpr Target Graph(uint32_t graph_id) { return Target(graph_id * 2 + 1); }
+  static constexpr Target FromWire(uint32_t wire) { return Target(wire); }
+  constexpr uint32_t wire() const { return wire_; }
+  constexpr bool is_known() const { return wire_ != 0; }
+  constexpr bool is_graph() const { return (wire_ & 1) != 0; }
+  constexpr uint32_t id() const { return wire_ / 2; }
+  friend constexpr bool operator==(Target, Target) = default;
+
+ private:
+  explicit constexpr Target(uint32_t wire) : wire_(wire) {}
+  uint32_t wire_ = 0;
+};
+
+// The counter file (.hpc): one header page, then the site slots, then the graph slots, all
+// little-endian 64-bit words. Slot 0 of each table counts what found no slot of its own.
+inline constexpr char kCountersMagic[8] = {'H', 'P', 'C', 'O', 'U', 'N', 'T', '1'};
+inline constexpr size_t kCountersHeaderBytes = 4096;
+struct CountersHeader {
+  char magic[8];
+  uint32_t header_bytes;
+  uint32_t site_slots;
+  uint32_t graph_slots;
+  uint32_t pid;
+  uint64_t process_start_ticks;
+  uint64_t records_written;  // activity records in the trace so far; cross-check for readers
+  uint64_t launches_refused;  // launch calls that returned an error: not launches
+};
+
+}  // namespace hotproof::trace

@@ -1,0 +1,85 @@
+// Reads .hpt traces and their counter files. Tables first (they are small), then chunks one by one,
+// decoded into columns, so memory stays bounded at any length. A TraceReader's const methods are safe
+// on several threads; each thread brings its own ChunkColumns.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trace/format.h"
+#include "trace/tables.h"
+
+namespace hotproof::trace {
+
+// Where and how a file was damaged or not understood. Reading goes on after each.
+struct ReadIssue {
+  enum class Kind {
+    kTornTail,        // the last frame is incomplete: its chunk is lost
+    kCorruptFrame,    // a frame in the middle does not decode; skipped to the next one
+    kMissingChunk,    // sequence numbers jump
+    kMalformedChunk,  // decodes, but its columns contradict each other
+    kUnknownField,    // of a newer minor version; named and skipped
+  };
+  Kind kind;
+  uint64_t offset_bytes = 0;
+  uint64_t lost_bytes = 0;
+  std::string detail;
+};
+
+// One chunk's launches and records, decoded. Vectors are reused from chunk to chunk.
+struct ChunkColumns {
+  uint64_t sequence = 0;
+
+  std::vector<uint64_t> launch_correlation_id;
+  std::vector<Target> launch_target;
+  std::vector<uint32_t> launch_stream;
+
+  // Timed records sorted by start; `late_count` first ones start before an earlier chunk's last start.
+  uint64_t late_count = 0;
+  std::vector<uint64_t> correlation_id;
+  std::vector<Target> target;      // unknown: no launch explains the record
+  std::vector<uint32_t> node;      // position in the graph's node list
+  std::vector<uint32_t> site;      // 0: unattributed without a site
+  std::vector<uint32_t> stream;
+  std::vector<uint32_t> attributes;  // 0: not known yet when the chunk was written
+  std::vector<uint64_t> start_ns;
+  std::vector<uint64_t> end_ns;
+
+  // Executed but not timed.
+  std::vector<uint64_t> untimed_correlation_id;
+  std::vector<Target> untimed_target;
+  std::vector<uint32_t> untimed_node;
+  std::vector<uint32_t> untimed_site;
+};
+
+class TraceReader {
+ public:
+  // Opens one .hpt and reads its tables and the counter file beside it. Errors: not found, not a
+  // trace, a newer major version; each is one line that says what to do. Damage is no error: issues().
+  static absl::StatusOr<std::unique_ptr<TraceReader>> Open(const std::string& path);
+  virtual ~TraceReader() = default;
+
+  virtual const std::string& path() const = 0;
+  virtual const Tables& tables() const = 0;
+  virtual const std::vector<ReadIssue>& issues() const = 0;
+  virtual size_t chunk_count() const = 0;  // readable chunks
+  virtual uint64_t file_bytes() const = 0;
+  // Decodes chunk `index` (0..chunk_count()-1) into `columns`.
+  virtual absl::Status ReadChunk(size_t index, ChunkColumns& columns) const = 0;
+};
+
+// The traces that `path` names: itself, or every .hpt in a folder (sorted by name), with the manifest
+// that `hotproof run` left there.
+struct TraceSet {
+  std::vector<std::string> trace_paths;
+  std::optional<std::string> manifest_path;
+};
+absl::StatusOr<TraceSet> FindTraces(const std::vector<std::string>& paths);
+
+}  // namespace hotproof::trace

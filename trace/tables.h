@@ -1,0 +1,61 @@
+// The small part of a trace: interned tables, snapshots, problems and counters, as plain data. Built by
+// the reader, read by analyzers. Index = id; entry 0 of each table is a placeholder for 'unknown'.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "proto/trace.pb.h"
+
+namespace hotproof::trace {
+
+struct CounterValues {
+  std::vector<uint64_t> sites;   // by site id; [0]: launches that found no slot
+  std::vector<uint64_t> graphs;  // replays by graph id
+};
+
+struct GraphTable {
+  uint32_t id = 0, exec_graph_id = 0, source_graph_id = 0, replaces = 0;
+  std::vector<uint64_t> node_ids;
+  std::vector<uint32_t> node_sites;
+  std::vector<GraphCaveat> caveats;
+  uint32_t disabled_nodes = 0, other_nodes = 0;
+};
+
+struct SnapshotTable {
+  SnapshotReason reason = SNAPSHOT_REASON_UNSPECIFIED;
+  std::string label;
+  uint64_t realtime_ns = 0, correlation_id = 0;
+  uint32_t graph_id = 0;
+  CounterValues asked;  // absolute, at the snapshot
+};
+
+enum class CounterSource {
+  kCounterFile,  // exact for every call that returned
+  kChunks,       // from the trace alone: exact up to its last chunk
+};
+
+struct Tables {
+  Header header;
+  std::vector<Kernel> kernels;
+  std::vector<Attributes> attributes;
+  std::vector<TensorMap> tensor_maps;
+  std::vector<Site> sites;
+  std::vector<uint32_t> site_attributes;  // attributes id of each site, 0: no record seen
+  std::vector<GraphTable> graphs;
+  std::vector<Stream> streams;
+  std::vector<SnapshotTable> snapshots;
+  std::vector<Problem> problems;
+  std::vector<ClockPair> clocks;
+  bool has_footer = false;
+  Footer footer;
+  CounterValues asked;  // at the end
+  CounterSource asked_source = CounterSource::kChunks;
+  std::vector<ChunkStatistics> chunk_statistics;  // by chunk index, `asked` cleared
+
+  // Kernel launches asked of `site_id`, replays multiplied out, given counter values.
+  uint64_t LaunchesOfSite(uint32_t site_id, const CounterValues& values) const;
+};
+
+}  // namespace hotproof::trace

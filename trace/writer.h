@@ -1,0 +1,198 @@
+// Writes one .hpt trace. Owned by the tracer, which calls it under its own lock: the class is not
+// thread-safe. Nothing here throws, logs, or allocates per record once its buffers have grown to the
+// chunk size. No protobuf, no Abseil: this is linked into a library preloaded into other people's
+// processes. Ids (kernels, attributes, tensor maps, sites, graphs, streams) are given by the caller,
+// ascending from 1, each added once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/format.h"
+
+namespace hotproof::trace {
+
+// Mirrors of the messages in proto/trace.proto; the field meanings are documented there.
+struct DeviceEntry {
+  uint32_t id = 0;
+  std::string name, uuid;
+  uint32_t compute_capability_major = 0, compute_capability_minor = 0, multiprocessors = 0;
+  uint64_t memory_bytes = 0;
+  uint32_t l2_bytes = 0, memory_clock_khz = 0, memory_bus_bits = 0;
+};
+
+// Empty strings and zeros are not written, so a second header only adds fields.
+struct HeaderEntry {
+  uint32_t format_major = 0, format_minor = 0;
+  std::string hotproof_version;
+  uint32_t mode = 0;  // trace.proto's Mode
+  uint32_t pid = 0, parent_pid = 0;
+  std::string host, boot_id;
+  uint64_t process_start_ticks = 0;
+  std::string executable;
+  std::vector<std::string> arguments, environment;
+  uint64_t start_realtime_ns = 0;
+  std::string cupti_path;
+  uint32_t cupti_version = 0, driver_version = 0;
+  std::vector<DeviceEntry> devices;
+  bool interposers = false;
+  std::string counters_file;
+  uint32_t flush_period_ms = 0;
+  std::vector<std::string> quirks;
+  std::string chained_injection, driver_name;
+  uint32_t cupti_header_version = 0;
+};
+
+struct KernelEntry {
+  uint32_t id = 0;
+  std::string_view name;
+  uint32_t module_id = 0;
+  uint64_t cubin_hash = 0;
+  std::span<const uint32_t> parameter_offsets, parameter_sizes;
+};
+
+struct AttributesEntry {
+  uint32_t registers_per_thread = 0, static_shared_bytes = 0, local_bytes_per_thread = 0;
+  uint64_t local_total_bytes = 0;
+  uint32_t launch_type = 0, cluster_x = 0, cluster_y = 0, cluster_z = 0;
+  uint32_t cluster_scheduling_policy = 0, shared_memory_executed_bytes = 0;
+  uint32_t shared_memory_carveout_requested = 0;
+  bool device_launched = false;
+  int32_t priority = 0;
+  uint32_t partitioned_cache_executed = 0, cache_config = 0, shared_memory_config = 0;
+  uint32_t channel_type = 0, max_potential_cluster_size = 0, max_active_clusters = 0;
+  friend bool operator==(const AttributesEntry&, const AttributesEntry&) = default;
+};
+
+struct TensorMapEntry {
+  uint32_t id = 0, data_type = 0;
+  std::span<const uint64_t> global_dims, global_strides;
+  std::span<const uint32_t> box_dims, element_strides;
+  uint32_t interleave = 0, swizzle = 0, kind = 0;
+};
+
+struct TensorMapUse {
+  uint32_t argument_offset = 0, tensor_map_id = 0;
+};
+
+struct SiteEntry {
+  uint32_t id = 0, kernel_id = 0;
+  uint32_t grid[3] = {}, block[3] = {}, cluster[3] = {};
+  uint32_t dynamic_shared_bytes = 0;
+  bool captured = false, cooperative = false, programmatic = false;
+  std::string_view arguments;
+  std::span<const uint32_t> masked_offsets;
+  bool arguments_overflowed = false;
+  std::span<const TensorMapUse> tensor_maps;
+  uint32_t api_cbid = 0;
+  bool unattributed = false;
+};
+
+struct GraphEntry {
+  uint32_t id = 0, exec_graph_id = 0, source_graph_id = 0, replaces = 0;
+  std::span<const uint64_t> node_ids;
+  std::span<const uint32_t> node_sites;
+  std::span<const uint32_t> caveats;
+  uint32_t disabled_nodes = 0, other_nodes = 0;
+};
+
+struct StreamEntry {
+  uint32_t id = 0, device_id = 0, context_id = 0, stream_id = 0;
+};
+
+// Absolute counter values by slot; the writer stores increments.
+struct CounterView {
+  std::span<const uint64_t> sites;   // index = site id; [0] = no slot
+  std::span<const uint64_t> graphs;  // index = graph id
+};
+
+struct SnapshotEntry {
+  uint32_t reason = 0;  // trace.proto's SnapshotReason
+  std::string_view label;
+  uint64_t realtime_ns = 0, correlation_id = 0;
+  uint32_t graph_id = 0;
+};
+
+struct ProblemEntry {
+  uint32_t kind = 0;  // trace.proto's ProblemKind
+  uint64_t count = 0;
+  std::string_view detail;
+  uint64_t realtime_ns = 0;
+};
+
+struct ClockPairEntry {
+  uint64_t cupti_ns = 0, realtime_ns = 0, monotonic_ns = 0;
+};
+
+struct LaunchEntry {
+  uint64_t correlation_id = 0;
+  Target target;
+  uint32_t stream = 0;
+};
+
+struct RecordEntry {
+  uint64_t correlation_id = 0;
+  uint64_t start_ns = 0, end_ns = 0;  // either zero: untimed
+  Target target;                      // what the launch asked for; unknown: site must be set
+  uint32_t node = 0;                  // position in the graph's node list; 0 for eager
+  uint32_t stream = 0;                // Stream id
+  uint32_t site = 0;                  // 0: as target and node say; else an exception
+  uint32_t default_site = 0;          // the site that target and node give (for attributes), 0: none
+  uint32_t attributes = 0;
+};
+
+struct FooterEntry {
+  uint64_t realtime_ns = 0;
+  std::string_view reason;
+  uint64_t launches = 0, records = 0, dropped = 0, discarded = 0;
+  bool flushed = false;
+};
+
+enum class WriteResult { kOk, kNoSpace, kError };
+
+class Writer {
+ public:
+  // `fd`: an open, empty, writable file; the writer owns it. `zstd_level`: 1..19.
+  explicit Writer(int fd, int zstd_level = 1);
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  void AddHeader(const HeaderEntry&);
+  void AddKernel(const KernelEntry&);
+  void AddAttributes(uint32_t id, const AttributesEntry&);
+  void AddTensorMap(const TensorMapEntry&);
+  void AddSite(const SiteEntry&);
+  void AddGraph(const GraphEntry&);
+  void AddStream(const StreamEntry&);
+  void AddSnapshot(const SnapshotEntry&, const CounterView&);
+  void AddProblem(const ProblemEntry&);
+  void AddClockPair(const ClockPairEntry&);
+  void AddLaunch(const LaunchEntry&);
+  void AddRecord(const RecordEntry&);
+  void AddFooter(const FooterEntry&);
+
+  size_t pending_records() const;
+  size_t pending_launches() const;
+  bool has_pending_tables() const;  // kernels, sites, graphs, ... not yet on disk
+
+  // Writes what is pending as one chunk (nothing pending and no counter moved: writes nothing).
+  // `counters` are the values now. On failure the chunk's tables stay pending, its launches and
+  // records are dropped (the caller reports them), and a torn frame is cut off if possible.
+  WriteResult Flush(const CounterView& counters);
+  // Tables, snapshots and problems only: a small chunk, written before the first count of a site.
+  WriteResult FlushTables(const CounterView& counters);
+
+  uint64_t records_written() const;
+  uint64_t bytes_written() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hotproof::trace
