@@ -1,6 +1,6 @@
-// The counter file (.hpc), a shared mapping of relaxed counters that survives SIGKILL. Created by the
-// tracer (Counters), read by anyone (ReadCounters in trace/reader.h). Counting is lock-free on any
-// thread; Create is called once.
+// The counter file (.hpc), a shared mapping of relaxed counters that survives SIGKILL. Created by
+// the tracer (Counters), read by anyone (ReadCounters in trace/reader.h). Counting is lock-free on
+// any thread; Create is called once.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,9 @@ namespace hotproof::trace {
 
 class Counters {
  public:
-  // Creates `path` (O_EXCL, 0600, no symlink), reserves its blocks and maps it. When the file cannot
-  // be reserved, counts in anonymous memory instead: on_disk() is false and error() is the errno.
+  // Creates `path` (O_EXCL, 0600, no symlink), reserves its blocks and maps it. When the file
+  // cannot be reserved, counts in anonymous memory instead: on_disk() is false and error() is the
+  // errno.
   Counters(int directory_fd, const char* file_name, uint32_t site_slots, uint32_t graph_slots,
            uint32_t pid, uint64_t process_start_ticks);
   ~Counters();
@@ -30,7 +31,7 @@ class Counters {
   void CountSite(uint32_t site_id, uint64_t n = 1) { Add(sites_, site_slots_, site_id, n); }
   void CountGraph(uint32_t graph_id, uint64_t n = 1) { Add(graphs_, graph_slots_, graph_id, n); }
 
-  std::span<const uint64_t> sites() const;   // a racy view: each word is exact, not the set
+  std::span<const uint64_t> sites() const;  // a racy view: each word is exact, not the set
   std::span<const uint64_t> graphs() const;
   CountersHeader* header() { return header_; }
 
@@ -45,6 +46,8 @@ class Counters {
   size_t mapped_bytes_ = 0;
   bool on_disk_ = false;
   int error_ = 0;
+  CountersHeader last_resort_header_{};  // where not even memory can be mapped
+  std::atomic<uint64_t> last_resort_slots_[2] = {};
 };
 
 }  // namespace hotproof::trace

@@ -9,6 +9,9 @@ namespace hotproof::trace {
 inline constexpr uint32_t kFormatMajor = 1;
 inline constexpr uint32_t kFormatMinor = 0;
 
+// Records or launches after which a chunk is best written (docs/measurements/trace_format.md).
+inline constexpr size_t kChunkEntries = 65536;
+
 // What a launch asked for: one site (eager) or one graph (replay). 0: unknown.
 class Target {
  public:
@@ -38,7 +41,7 @@ struct CountersHeader {
   uint32_t graph_slots;
   uint32_t pid;
   uint64_t process_start_ticks;
-  uint64_t records_written;  // activity records in the trace so far; cross-check for readers
+  uint64_t records_written;   // activity records in the trace so far; cross-check for readers
   uint64_t launches_refused;  // launch calls that returned an error: not launches
 };
 

@@ -1,6 +1,6 @@
 // Reads .hpt traces and their counter files. Tables first (they are small), then chunks one by one,
-// decoded into columns, so memory stays bounded at any length. A TraceReader's const methods are safe
-// on several threads; each thread brings its own ChunkColumns.
+// decoded into columns, so memory stays bounded at any length. A TraceReader's const methods are
+// safe on several threads; each thread brings its own ChunkColumns.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,7 @@ struct ReadIssue {
     kMissingChunk,    // sequence numbers jump
     kMalformedChunk,  // decodes, but its columns contradict each other
     kUnknownField,    // of a newer minor version; named and skipped
+    kCounterFile,     // missing, torn or not this process's: counts come from the chunks
   };
   Kind kind;
   uint64_t offset_bytes = 0;
@@ -32,7 +33,9 @@ struct ReadIssue {
   std::string detail;
 };
 
-// One chunk's launches and records, decoded. Vectors are reused from chunk to chunk.
+// One chunk's launches and records, decoded. Vectors are reused from chunk to chunk. Every id is a
+// valid index into its table of Tables, and `node` into the node list of a graph target: what
+// refers to a lost table entry reads as 0, unknown.
 struct ChunkColumns {
   uint64_t sequence = 0;
 
@@ -40,12 +43,13 @@ struct ChunkColumns {
   std::vector<Target> launch_target;
   std::vector<uint32_t> launch_stream;
 
-  // Timed records sorted by start; `late_count` first ones start before an earlier chunk's last start.
+  // Timed records sorted by start; `late_count` first ones start before an earlier chunk's last
+  // start.
   uint64_t late_count = 0;
   std::vector<uint64_t> correlation_id;
-  std::vector<Target> target;      // unknown: no launch explains the record
-  std::vector<uint32_t> node;      // position in the graph's node list
-  std::vector<uint32_t> site;      // 0: unattributed without a site
+  std::vector<Target> target;  // unknown: no launch explains the record
+  std::vector<uint32_t> node;  // position in the graph's node list
+  std::vector<uint32_t> site;  // 0: unattributed without a site
   std::vector<uint32_t> stream;
   std::vector<uint32_t> attributes;  // 0: not known yet when the chunk was written
   std::vector<uint64_t> start_ns;
@@ -56,12 +60,14 @@ struct ChunkColumns {
   std::vector<Target> untimed_target;
   std::vector<uint32_t> untimed_node;
   std::vector<uint32_t> untimed_site;
+  std::vector<uint32_t> untimed_attributes;
 };
 
 class TraceReader {
  public:
   // Opens one .hpt and reads its tables and the counter file beside it. Errors: not found, not a
-  // trace, a newer major version; each is one line that says what to do. Damage is no error: issues().
+  // trace, a newer major version; each is one line that says what to do. Damage is no error:
+  // issues().
   static absl::StatusOr<std::unique_ptr<TraceReader>> Open(const std::string& path);
   virtual ~TraceReader() = default;
 
@@ -74,12 +80,22 @@ class TraceReader {
   virtual absl::Status ReadChunk(size_t index, ChunkColumns& columns) const = 0;
 };
 
-// The traces that `path` names: itself, or every .hpt in a folder (sorted by name), with the manifest
-// that `hotproof run` left there.
+// A counter file's header and values, by slot.
+struct CounterFile {
+  CountersHeader header{};
+  CounterValues values;
+};
+// Errors: not found, not a counter file, shorter than its header says.
+absl::StatusOr<CounterFile> ReadCounters(const std::string& path);
+
+// The traces that `path` names: itself, or every .hpt in a folder (sorted by name), with the
+// manifest that `hotproof run` left there.
 struct TraceSet {
   std::vector<std::string> trace_paths;
   std::optional<std::string> manifest_path;
 };
+// Errors: a path that does not exist; two folders with a manifest each. No trace in a folder is
+// none.
 absl::StatusOr<TraceSet> FindTraces(const std::vector<std::string>& paths);
 
 }  // namespace hotproof::trace

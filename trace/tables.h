@@ -1,5 +1,6 @@
-// The small part of a trace: interned tables, snapshots, problems and counters, as plain data. Built by
-// the reader, read by analyzers. Index = id; entry 0 of each table is a placeholder for 'unknown'.
+// The small part of a trace: interned tables, snapshots, problems and counters, as plain data.
+// Built by the reader, read by analyzers. Index = id; entry 0 of each table is a placeholder for
+// 'unknown'.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ struct SnapshotTable {
   std::string label;
   uint64_t realtime_ns = 0, correlation_id = 0;
   uint32_t graph_id = 0;
-  CounterValues asked;  // absolute, at the snapshot
+  CounterValues asked;      // absolute, at the snapshot; sizes as Tables.sites and graphs
+  bool asked_exact = true;  // false: a lost chunk may have held counts that are missing here
 };
 
 enum class CounterSource {
@@ -50,12 +52,17 @@ struct Tables {
   std::vector<ClockPair> clocks;
   bool has_footer = false;
   Footer footer;
-  CounterValues asked;  // at the end
+  CounterValues asked;  // at the end; sizes as `sites` and `graphs`
   CounterSource asked_source = CounterSource::kChunks;
+  // From the counter file, where asked_source says so.
+  uint64_t records_written = 0;   // more than the chunks hold: some were lost
+  uint64_t launches_refused = 0;  // launch calls that returned an error: not launches
   std::vector<ChunkStatistics> chunk_statistics;  // by chunk index, `asked` cleared
 
   // Kernel launches asked of `site_id`, replays multiplied out, given counter values.
   uint64_t LaunchesOfSite(uint32_t site_id, const CounterValues& values) const;
+  // The same for every site at once, in one pass over the graphs' nodes.
+  std::vector<uint64_t> LaunchesBySite(const CounterValues& values) const;
 };
 
 }  // namespace hotproof::trace

@@ -1,8 +1,8 @@
 // Writes one .hpt trace. Owned by the tracer, which calls it under its own lock: the class is not
-// thread-safe. Nothing here throws, logs, or allocates per record once its buffers have grown to the
-// chunk size. No protobuf, no Abseil: this is linked into a library preloaded into other people's
-// processes. Ids (kernels, attributes, tensor maps, sites, graphs, streams) are given by the caller,
-// ascending from 1, each added once.
+// thread-safe. Nothing here throws, logs, or allocates per record once its buffers have grown to
+// the chunk size. No protobuf, no Abseil: this is linked into a library preloaded into other
+// people's processes. Ids (kernels, attributes, tensor maps, sites, graphs, streams) are given by
+// the caller, ascending from 1, each added once.
 #pragma once
 
 #include <cstdint>
@@ -136,13 +136,13 @@ struct LaunchEntry {
 
 struct RecordEntry {
   uint64_t correlation_id = 0;
-  uint64_t start_ns = 0, end_ns = 0;  // either zero: untimed
+  uint64_t start_ns = 0, end_ns = 0;  // either zero, or end before start: untimed
   Target target;                      // what the launch asked for; unknown: site must be set
   uint32_t node = 0;                  // position in the graph's node list; 0 for eager
   uint32_t stream = 0;                // Stream id
   uint32_t site = 0;                  // 0: as target and node say; else an exception
-  uint32_t default_site = 0;          // the site that target and node give (for attributes), 0: none
-  uint32_t attributes = 0;
+  uint32_t default_site = 0;  // the site that target and node give (for attributes), 0: none
+  uint32_t attributes = 0;    // 0: the site's
 };
 
 struct FooterEntry {
@@ -156,7 +156,7 @@ enum class WriteResult { kOk, kNoSpace, kError };
 
 class Writer {
  public:
-  // `fd`: an open, empty, writable file; the writer owns it. `zstd_level`: 1..19.
+  // `fd`: an open, empty, writable file, not O_APPEND; the writer owns it. `zstd_level`: 1..19.
   explicit Writer(int fd, int zstd_level = 1);
   ~Writer();
   Writer(const Writer&) = delete;
@@ -176,13 +176,15 @@ class Writer {
   void AddRecord(const RecordEntry&);
   void AddFooter(const FooterEntry&);
 
+  // Flush at format.h's kChunkEntries of either, or sooner; more than 2,097,152 are not taken.
   size_t pending_records() const;
   size_t pending_launches() const;
   bool has_pending_tables() const;  // kernels, sites, graphs, ... not yet on disk
 
   // Writes what is pending as one chunk (nothing pending and no counter moved: writes nothing).
   // `counters` are the values now. On failure the chunk's tables stay pending, its launches and
-  // records are dropped (the caller reports them), and a torn frame is cut off if possible.
+  // records are dropped (the caller reports them), and a torn frame is cut off if possible. kError
+  // also when an entry since the last flush was lost for want of memory.
   WriteResult Flush(const CounterView& counters);
   // Tables, snapshots and problems only: a small chunk, written before the first count of a site.
   WriteResult FlushTables(const CounterView& counters);

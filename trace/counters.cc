@@ -1,0 +1,99 @@
+#include "trace/counters.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace hotproof::trace {
+namespace {
+
+static_assert(sizeof(std::atomic<uint64_t>) == sizeof(uint64_t) &&
+              std::atomic<uint64_t>::is_always_lock_free);
+static_assert(sizeof(CountersHeader) <= kCountersHeaderBytes);
+
+// Reserves every block of the file: a sparse one would kill the process by SIGBUS when the disk is
+// full at the first count. Returns an errno.
+int ReserveBlocks(int fd, size_t bytes) {
+  rlimit limit;  // growing past it raises SIGXFSZ
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+      bytes > limit.rlim_cur) {
+    return EFBIG;
+  }
+  int error;
+  do {
+    error = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
+  } while (error == EINTR);
+  return error;
+}
+
+// Maps a new file of `bytes` zeros; null and *error when it cannot be had, and no file is left.
+void* MapFile(int directory_fd, const char* file_name, size_t bytes, int* error) {
+  const int fd =
+      openat(directory_fd, file_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    *error = errno;
+    return nullptr;
+  }
+  void* memory = MAP_FAILED;
+  *error = ReserveBlocks(fd, bytes);
+  if (*error == 0) {
+    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED) *error = errno;
+  }
+  close(fd);
+  if (memory != MAP_FAILED) return memory;
+  unlinkat(directory_fd, file_name, 0);
+  return nullptr;
+}
+
+}  // namespace
+
+Counters::Counters(int directory_fd, const char* file_name, uint32_t site_slots,
+                   uint32_t graph_slots, uint32_t pid, uint64_t process_start_ticks)
+    : site_slots_(site_slots == 0 ? 1 : site_slots),
+      graph_slots_(graph_slots == 0 ? 1 : graph_slots),
+      mapped_bytes_(kCountersHeaderBytes +
+                    (size_t{site_slots_} + graph_slots_) * sizeof(uint64_t)) {
+  void* memory = MapFile(directory_fd, file_name, mapped_bytes_, &error_);
+  on_disk_ = memory != nullptr;
+  if (!on_disk_) {
+    memory =
+        mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+  if (memory != MAP_FAILED) {
+    header_ = static_cast<CountersHeader*>(memory);
+    sites_ =
+        reinterpret_cast<std::atomic<uint64_t>*>(static_cast<char*>(memory) + kCountersHeaderBytes);
+    graphs_ = sites_ + site_slots_;
+  } else {  // no memory at all: everything counts in slot 0
+    mapped_bytes_ = 0;
+    header_ = &last_resort_header_;
+    sites_ = &last_resort_slots_[0];
+    graphs_ = &last_resort_slots_[1];
+    site_slots_ = graph_slots_ = 1;
+  }
+  header_->header_bytes = kCountersHeaderBytes;
+  header_->site_slots = site_slots_;
+  header_->graph_slots = graph_slots_;
+  header_->pid = pid;
+  header_->process_start_ticks = process_start_ticks;
+  std::atomic_thread_fence(std::memory_order_release);  // the magic makes the rest valid
+  memcpy(header_->magic, kCountersMagic, sizeof(kCountersMagic));
+}
+
+Counters::~Counters() {
+  if (mapped_bytes_ != 0) munmap(header_, mapped_bytes_);
+}
+
+std::span<const uint64_t> Counters::sites() const {
+  return {reinterpret_cast<const uint64_t*>(sites_), site_slots_};
+}
+
+std::span<const uint64_t> Counters::graphs() const {
+  return {reinterpret_cast<const uint64_t*>(graphs_), graph_slots_};
+}
+
+}  // namespace hotproof::trace

@@ -1,0 +1,138 @@
+#include "trace/writer.h"
+
+#include <new>
+
+#include "trace/chunk_encoder.h"
+#include "trace/column_encoder.h"
+#include "trace/frame_output.h"
+#include "trace/varint.h"
+#include "trace/wire_fields.h"
+
+namespace hotproof::trace {
+
+struct Writer::Impl {
+  Impl(int fd, int zstd_level) : head_frame(zstd_level), columns_frame(zstd_level), output(fd) {}
+
+  WriteResult Write(bool with_columns);
+  bool EncodeColumns();
+
+  ColumnEncoder columns;
+  ChunkEncoder chunk;
+  std::string columns_message;
+  Frame head_frame, columns_frame;
+  FrameOutput output;
+  uint64_t sequence = 0;
+  uint64_t records_written = 0;
+  bool lost_entry = false;  // one since the last Flush: no memory, or more than a chunk holds
+};
+
+namespace {
+
+// A host process must not end because the tracer found no memory: the entry is lost instead, and
+// the next Flush says so.
+template <typename Action>
+void KeepingMemoryErrors(bool& lost_entry, Action action) {
+  try {
+    action();
+  } catch (const std::bad_alloc&) {
+    lost_entry = true;
+  }
+}
+
+}  // namespace
+
+Writer::Writer(int fd, int zstd_level) : impl_(std::make_unique<Impl>(fd, zstd_level)) {}
+Writer::~Writer() = default;
+
+#define HOTPROOF_ADD(call) KeepingMemoryErrors(impl_->lost_entry, [&] { impl_->chunk.call; })
+void Writer::AddHeader(const HeaderEntry& entry) { HOTPROOF_ADD(AddHeader(entry)); }
+void Writer::AddKernel(const KernelEntry& entry) { HOTPROOF_ADD(AddKernel(entry)); }
+void Writer::AddAttributes(uint32_t id, const AttributesEntry& entry) {
+  HOTPROOF_ADD(AddAttributes(id, entry));
+}
+void Writer::AddTensorMap(const TensorMapEntry& entry) { HOTPROOF_ADD(AddTensorMap(entry)); }
+void Writer::AddSite(const SiteEntry& entry) { HOTPROOF_ADD(AddSite(entry)); }
+void Writer::AddGraph(const GraphEntry& entry) { HOTPROOF_ADD(AddGraph(entry)); }
+void Writer::AddStream(const StreamEntry& entry) { HOTPROOF_ADD(AddStream(entry)); }
+void Writer::AddSnapshot(const SnapshotEntry& entry, const CounterView& counters) {
+  HOTPROOF_ADD(AddSnapshot(entry, counters));
+}
+void Writer::AddProblem(const ProblemEntry& entry) { HOTPROOF_ADD(AddProblem(entry)); }
+void Writer::AddClockPair(const ClockPairEntry& entry) { HOTPROOF_ADD(AddClockPair(entry)); }
+void Writer::AddFooter(const FooterEntry& entry) { HOTPROOF_ADD(AddFooter(entry)); }
+#undef HOTPROOF_ADD
+
+void Writer::AddLaunch(const LaunchEntry& entry) {
+  KeepingMemoryErrors(impl_->lost_entry,
+                      [&] { impl_->lost_entry |= !impl_->columns.AddLaunch(entry); });
+}
+
+void Writer::AddRecord(const RecordEntry& entry) {
+  KeepingMemoryErrors(impl_->lost_entry,
+                      [&] { impl_->lost_entry |= !impl_->columns.AddRecord(entry); });
+}
+
+size_t Writer::pending_records() const { return impl_->columns.pending_records(); }
+size_t Writer::pending_launches() const { return impl_->columns.pending_launches(); }
+bool Writer::has_pending_tables() const { return impl_->chunk.has_pending(); }
+uint64_t Writer::records_written() const { return impl_->records_written; }
+uint64_t Writer::bytes_written() const { return impl_->output.bytes_written(); }
+
+bool Writer::Impl::EncodeColumns() {
+  columns_message.clear();
+  if (sequence != 0) {
+    uint8_t field[2 * kMaxVarintBytes];
+    const uint8_t* end = PutVarint(PutVarint(field, wire::kSequence << 3), sequence);
+    columns_message.append(reinterpret_cast<const char*>(field), end - field);
+  }
+  columns.Encode(columns_message);
+  return columns_frame.Compress(columns_message);
+}
+
+WriteResult Writer::Impl::Write(bool with_columns) {
+  ChunkEncoder::ColumnsFrame frame{};
+  columns_frame.Clear();
+  if (with_columns) {
+    if (!EncodeColumns()) return WriteResult::kError;
+    frame = {columns_frame.size(), columns_frame.Hash()};
+  }
+  const std::string& head =
+      chunk.Encode(sequence, with_columns ? &columns.statistics() : nullptr,
+                   with_columns ? &frame : nullptr, columns.new_site_attributes());
+  if (!head_frame.Compress(head)) return WriteResult::kError;
+  const WriteResult result = output.Append(head_frame, columns_frame);
+  if (result != WriteResult::kOk) return result;
+  ++sequence;
+  chunk.Commit();
+  columns.CommitAttributes();
+  if (with_columns) {
+    records_written += columns.statistics().record_count;
+    columns.Commit();
+  }
+  return WriteResult::kOk;
+}
+
+WriteResult Writer::Flush(const CounterView& counters) {
+  WriteResult result = WriteResult::kOk;
+  KeepingMemoryErrors(impl_->lost_entry, [&] {
+    const bool moved = impl_->chunk.ComputeAsked(counters, /*all_slots=*/true);
+    const bool with_columns = pending_records() != 0 || pending_launches() != 0;
+    if (moved || with_columns || has_pending_tables()) result = impl_->Write(with_columns);
+  });
+  impl_->columns.Clear();
+  const bool lost_entry = std::exchange(impl_->lost_entry, false);
+  return result == WriteResult::kOk && lost_entry ? WriteResult::kError : result;
+}
+
+WriteResult Writer::FlushTables(const CounterView& counters) {
+  WriteResult result = WriteResult::kOk;
+  bool no_memory = false;
+  KeepingMemoryErrors(no_memory, [&] {
+    if (!has_pending_tables()) return;
+    impl_->chunk.ComputeAsked(counters, /*all_slots=*/false);
+    result = impl_->Write(/*with_columns=*/false);
+  });
+  return no_memory ? WriteResult::kError : result;
+}
+
+}  // namespace hotproof::trace
