@@ -1,0 +1,130 @@
+#include "cupti_tracer/core/arguments.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hotproof::tracer {
+namespace {
+
+constexpr uint32_t kMaxArgumentBytes = 32764;  // the driver's own limit
+
+bool Contains(const std::vector<uint32_t>& sorted, uint32_t value) {
+  return std::find(sorted.begin(), sorted.end(), value) != sorted.end();
+}
+
+// Cheap filter before asking the driver: 0 and small integers (pairs of them have a zero half or a
+// high half that is no user-space address) are no addresses.
+bool CouldBeAddress(uint64_t word) { return (word >> 32) != 0 && (word >> 57) == 0; }
+
+bool IsDeviceAddress(const Driver& driver, uint64_t word) {
+  if (driver.PointerGetAttribute == nullptr) return CouldBeAddress(word);
+  unsigned memory_type = 0;
+  return driver.PointerGetAttribute(&memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                    static_cast<CUdeviceptr>(word)) == CUDA_SUCCESS &&
+         memory_type != 0;
+}
+
+}  // namespace
+
+ArgumentLayout ReadArgumentLayout(const Driver& driver, CUfunction function) {
+  ArgumentLayout layout;
+  // A launch may carry a CUkernel in the CUfunction's place: ask for both.
+  const auto ask = [&](auto&& get) {
+    for (size_t index = 0;; ++index) {
+      size_t offset = 0, size = 0;
+      const CUresult result = get(index, &offset, &size);
+      if (result != CUDA_SUCCESS) return result == CUDA_ERROR_INVALID_VALUE;  // past the last one
+      if (offset + size > kMaxArgumentBytes) return false;
+      layout.offsets.push_back(static_cast<uint32_t>(offset));
+      layout.sizes.push_back(static_cast<uint32_t>(size));
+      layout.total_bytes = std::max(layout.total_bytes, static_cast<uint32_t>(offset + size));
+    }
+  };
+  if (driver.FuncGetParamInfo != nullptr) {
+    layout.readable = ask([&](size_t index, size_t* offset, size_t* size) {
+      return driver.FuncGetParamInfo(function, index, offset, size);
+    });
+  }
+  if (!layout.readable && driver.KernelGetParamInfo != nullptr) {
+    layout.readable = ask([&](size_t index, size_t* offset, size_t* size) {
+      return driver.KernelGetParamInfo(reinterpret_cast<CUkernel>(function), index, offset, size);
+    });
+  }
+  return layout;
+}
+
+bool ArgumentBytes::Gather(const ArgumentLayout& layout, const LaunchDescription& description) {
+  size_ = 0;
+  use_count_ = 0;
+  if (!layout.readable || layout.overflowed || layout.total_bytes == 0) return false;
+  if (layout.total_bytes > sizeof small_) large_.assign(layout.total_bytes, 0);
+  size_ = layout.total_bytes;
+  uint8_t* to = mutable_data();
+  std::memset(to, 0, size_);
+  if (description.kernel_params != nullptr) {
+    for (size_t i = 0; i < layout.offsets.size(); ++i) {
+      const void* from = description.kernel_params[i];
+      if (from != nullptr) std::memcpy(to + layout.offsets[i], from, layout.sizes[i]);
+    }
+    return true;
+  }
+  // cuBLAS hands over one packed buffer: {BUFFER_POINTER, p, BUFFER_SIZE, &n, END}.
+  const void* packed = nullptr;
+  size_t packed_bytes = 0;
+  for (void** entry = description.extra; entry != nullptr && *entry != CU_LAUNCH_PARAM_END;
+       entry += 2) {
+    if (*entry == CU_LAUNCH_PARAM_BUFFER_POINTER) packed = entry[1];
+    else if (*entry == CU_LAUNCH_PARAM_BUFFER_SIZE) packed_bytes = *static_cast<size_t*>(entry[1]);
+    else break;
+  }
+  if (packed == nullptr) {
+    size_ = 0;
+    return false;
+  }
+  std::memcpy(to, packed, std::min<size_t>(packed_bytes, size_));
+  return true;
+}
+
+void ArgumentBytes::Mask(const ArgumentLayout& layout, const TensorMaps& tensor_maps) {
+  uint8_t* bytes = mutable_data();
+  for (uint32_t offset : layout.tensor_maps) {
+    if (offset + TensorMaps::kBytes > size_) continue;
+    const uint32_t id = tensor_maps.Find(bytes + offset);
+    if (id != 0 && use_count_ < kMaxUses) uses_[use_count_++] = {offset, id};
+    std::memset(bytes + offset, 0, TensorMaps::kBytes);
+  }
+  for (uint32_t offset : layout.masked) {
+    if (offset + 8 <= size_) std::memset(bytes + offset, 0, 8);
+  }
+}
+
+void ArgumentBytes::FindNew(const ArgumentLayout& layout, const Driver& driver,
+                            const TensorMaps& tensor_maps, std::vector<uint32_t>& masked,
+                            std::vector<uint32_t>& maps) const {
+  const uint8_t* bytes = data();
+  if (!tensor_maps.empty()) {
+    // A CUtensorMap is 64-byte aligned within its argument (the argument itself begins where the
+    // kernel's parameter bank puts it).
+    for (size_t i = 0; i < layout.offsets.size(); ++i) {
+      const uint32_t end = layout.offsets[i] + layout.sizes[i];
+      for (uint32_t offset = layout.offsets[i]; offset + TensorMaps::kBytes <= end; offset += 64) {
+        if (!Contains(layout.tensor_maps, offset) && tensor_maps.Find(bytes + offset) != 0) {
+          maps.push_back(offset);
+        }
+      }
+    }
+  }
+  const auto in_new_map = [&maps](uint32_t offset) {
+    return std::any_of(maps.begin(), maps.end(), [offset](uint32_t map) {
+      return offset >= map && offset < map + TensorMaps::kBytes;
+    });
+  };
+  for (uint32_t offset = 0; offset + 8 <= size_; offset += 8) {
+    uint64_t word;
+    std::memcpy(&word, bytes + offset, sizeof word);
+    if (!CouldBeAddress(word) || Contains(layout.masked, offset) || in_new_map(offset)) continue;
+    if (IsDeviceAddress(driver, word)) masked.push_back(offset);
+  }
+}
+
+}  // namespace hotproof::tracer

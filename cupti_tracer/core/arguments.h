@@ -1,0 +1,55 @@
+// A launch's arguments as evidence: which bytes, where, with device addresses masked and tensor maps
+// replaced by what they describe. No lock is held across the driver calls made here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cupti_tracer/core/cupti_api.h"
+#include "cupti_tracer/core/launch_description.h"
+#include "cupti_tracer/core/tensor_maps.h"
+#include "trace/writer.h"
+
+namespace hotproof::tracer {
+
+// How to read a kernel's arguments. Immutable once published: readers on other threads keep using
+// the version they loaded.
+struct ArgumentLayout {
+  bool readable = false;  // the driver told offsets and sizes
+  bool overflowed = false;  // too many different sets: arguments are no longer part of a site
+  uint32_t total_bytes = 0;
+  std::vector<uint32_t> offsets, sizes;
+  std::vector<uint32_t> masked;       // offsets of 8-byte words seen as device addresses
+  std::vector<uint32_t> tensor_maps;  // offsets of 128-byte runs seen as tensor maps
+};
+
+ArgumentLayout ReadArgumentLayout(const Driver& driver, CUfunction function);
+
+// The arguments of one launch, gathered into one buffer at the kernel's own offsets.
+class ArgumentBytes {
+ public:
+  // False (and empty) if the arguments cannot be read.
+  bool Gather(const ArgumentLayout& layout, const LaunchDescription& description);
+  // Zeroes the layout's masked words and tensor maps; looks the maps up.
+  void Mask(const ArgumentLayout& layout, const TensorMaps& tensor_maps);
+  // Device addresses and tensor maps that the layout does not know yet, added to `masked` and `maps`.
+  void FindNew(const ArgumentLayout& layout, const Driver& driver, const TensorMaps& tensor_maps,
+               std::vector<uint32_t>& masked, std::vector<uint32_t>& maps) const;
+
+  const uint8_t* data() const { return size_ <= sizeof small_ ? small_ : large_.data(); }
+  uint32_t size() const { return size_; }
+  // The tensor maps found among the masked ones.
+  std::span<const trace::TensorMapUse> uses() const { return {uses_, use_count_}; }
+
+ private:
+  uint8_t* mutable_data() { return const_cast<uint8_t*>(data()); }
+  uint32_t size_ = 0;
+  alignas(16) uint8_t small_[4096];
+  std::vector<uint8_t> large_;
+  static constexpr size_t kMaxUses = 32;
+  trace::TensorMapUse uses_[kMaxUses];
+  size_t use_count_ = 0;
+};
+
+}  // namespace hotproof::tracer

@@ -1,0 +1,40 @@
+// Activity buffers for CUPTI: small, pooled, bounded. Request and Release are called on whatever thread
+// CUPTI uses. Never null: a dry pool gives a discard buffer, whose records are counted and dropped.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace hotproof::tracer {
+
+class BufferPool {
+ public:
+  static constexpr size_t kMaxBytes = 1 << 20;      // of one buffer
+  static constexpr size_t kMinBytes = 32 << 10;
+  static constexpr size_t kMaxBuffers = 128;        // pooled ones alive at a time
+  static constexpr size_t kDiscardBytes = 16 << 10;
+
+  struct Buffer {
+    uint8_t* data = nullptr;
+    size_t size = 0;
+  };
+  Buffer Request();
+  // True if `data` was a discard buffer: what it holds was not kept for want of memory.
+  static bool IsDiscard(const uint8_t* data);
+  void Release(uint8_t* data);
+
+  // Buffers are sized to fill in about 100 ms at this rate, so that an unfinished kernel holds back
+  // little (CUPTI withholds a buffer that contains one).
+  void SetRate(double records_per_second, size_t record_bytes);
+
+ private:
+  std::mutex mutex_;
+  std::vector<uint8_t*> free_;
+  size_t alive_ = 0;
+  std::atomic<size_t> size_{kMinBytes};
+};
+
+}  // namespace hotproof::tracer

@@ -1,0 +1,448 @@
+#include "cupti_tracer/core/callbacks.h"
+
+
+#include "cupti_tracer/core/launch_description.h"
+#include "cupti_tracer/core/session.h"
+
+namespace hotproof::tracer {
+namespace {
+
+constexpr CallbackId Drv(CUpti_CallbackId id) { return {CUPTI_CB_DOMAIN_DRIVER_API, id}; }
+constexpr CallbackId Res(CUpti_CallbackId id) { return {CUPTI_CB_DOMAIN_RESOURCE, id}; }
+
+constexpr CallbackId kCallbacks[] = {
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunch),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernelMultiDevice),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode_v2),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams_v2),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetParams),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2col),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2colWide),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuModuleLoad),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx),
+    Drv(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary),
+    Res(CUPTI_CBID_RESOURCE_CONTEXT_CREATED),
+    Res(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING),
+    Res(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING),
+    Res(CUPTI_CBID_RESOURCE_MODULE_LOADED),
+    Res(CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING),
+    Res(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING),
+    Res(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED),
+    Res(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING),
+    Res(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED),
+    Res(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED),
+    Res(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING),
+    Res(CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED),
+    {CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR},
+    {CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_ERROR},
+};
+
+// CUPTI_API_VERSION from which updates of an exec are reported node by node.
+constexpr uint32_t kGraphUpdatesReported = 130000;
+
+// The launching or node-adding call that this thread is in.
+struct CurrentCall {
+  CUpti_CallbackId id = 0;
+  const CUpti_CallbackData* data = nullptr;
+  bool captured = false;  // a node was created in it: no launch
+};
+thread_local CurrentCall current_call;
+// Our own driver calls come back as callbacks of the same thread.
+thread_local bool inside = false;
+thread_local uint32_t replaced_tensor_map = 0;
+
+template <typename Params>
+const Params& ParamsOf(const CUpti_CallbackData& data) {
+  return *static_cast<const Params*>(data.functionParams);
+}
+
+bool Succeeded(const CUpti_CallbackData& data) {
+  return data.functionReturnValue != nullptr &&
+         *static_cast<const CUresult*>(data.functionReturnValue) == CUDA_SUCCESS;
+}
+
+void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  const CurrentCall call = current_call;
+  current_call = {};
+  if (call.captured) return;
+  Collection& collection = session.Begin();
+  if (!Succeeded(data)) return;
+  const uint32_t launches = LaunchesOfCall(id, data.functionParams);
+  for (uint32_t i = 0; i < launches; ++i) {
+    const LaunchDescription description = DescribeLaunch(id, data, i);
+    const uint32_t site = collection.sites.Resolve(description);
+    collection.file.counters().CountSite(site);
+    if (session.timing()) {
+      const uint32_t stream = collection.streams.Find(data.context, data.contextUid,
+                                                      description.stream,
+                                                      description.per_thread_stream);
+      collection.launches.Publish(data.correlationId, trace::Target::Site(site), stream);
+    }
+  }
+}
+
+void OnGraphLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  if (!Succeeded(data)) return;
+  Collection& collection = session.Begin();
+  const auto& params = ParamsOf<cuGraphLaunch_params>(data);
+  const GraphRegistry::Replay replay = collection.graphs.OnLaunch(params.hGraph);
+  TraceFile& file = collection.file;
+  if (replay.first || file.replay_snapshot_armed.load(std::memory_order_relaxed)) {
+    std::lock_guard lock(file.mutex());
+    const bool after_capture = file.replay_snapshot_armed.exchange(false);
+    if (replay.first || after_capture) {
+      file.SnapshotLocked(
+          after_capture ? SnapshotReason::kReplayAfterCapture : SnapshotReason::kFirstReplay,
+          collection.records.ExtendLocked(data.correlationId), replay.graph_id, "");
+    }
+  }
+  file.counters().CountGraph(replay.graph_id);
+  if (session.timing()) {
+    const uint32_t stream =
+        collection.streams.Find(data.context, data.contextUid, params.hStream,
+                                id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz);
+    collection.launches.Publish(data.correlationId, trace::Target::Graph(replay.graph_id), stream);
+  }
+}
+
+void OnNodeCreated(Session& session, const CUpti_GraphData& graph) {
+  if (current_call.data == nullptr) return;  // inside an instantiation: clones are reported as such
+  LaunchDescription description;
+  if (IsKernelLaunch(current_call.id)) {
+    current_call.captured = true;
+    description = DescribeLaunch(current_call.id, *current_call.data, 0);
+    description.captured = true;
+  } else if (!DescribeKernelNode(current_call.id, current_call.data->functionParams, description)) {
+    return;
+  }
+  Collection& collection = session.Begin();
+  collection.graphs.OnNodeSite(graph.node, collection.sites.Resolve(description),
+                               description.device_updatable);
+}
+
+trace::TensorMapEntry Describe(const cuuint64_t* dims, const cuuint64_t* strides, uint32_t rank) {
+  trace::TensorMapEntry entry;
+  entry.global_dims = {dims, rank};
+  entry.global_strides = {strides, rank > 0 ? rank - 1 : 0};
+  return entry;
+}
+
+void OnTensorMapExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  if (!Succeeded(data)) return;
+  static_assert(sizeof(cuuint64_t) == sizeof(uint64_t));
+  Sites& sites = session.Begin().sites;
+  if (id == CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled) {
+    const auto& p = ParamsOf<cuTensorMapEncodeTiled_params>(data);
+    trace::TensorMapEntry entry = Describe(p.globalDim, p.globalStrides, p.tensorRank);
+    entry.data_type = p.tensorDataType;
+    entry.box_dims = {p.boxDim, p.tensorRank};
+    entry.element_strides = {p.elementStrides, p.tensorRank};
+    entry.interleave = p.interleave;
+    entry.swizzle = p.swizzle;
+    sites.RememberTensorMap(p.tensorMap, entry);
+  } else if (id == CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2col) {
+    const auto& p = ParamsOf<cuTensorMapEncodeIm2col_params>(data);
+    trace::TensorMapEntry entry = Describe(p.globalDim, p.globalStrides, p.tensorRank);
+    entry.data_type = p.tensorDataType;
+    entry.element_strides = {p.elementStrides, p.tensorRank};
+    entry.interleave = p.interleave;
+    entry.swizzle = p.swizzle;
+    entry.kind = 1;
+    sites.RememberTensorMap(p.tensorMap, entry);
+  } else if (id == CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2colWide) {
+    const auto& p = ParamsOf<cuTensorMapEncodeIm2colWide_params>(data);
+    trace::TensorMapEntry entry = Describe(p.globalDim, p.globalStrides, p.tensorRank);
+    entry.data_type = p.tensorDataType;
+    entry.element_strides = {p.elementStrides, p.tensorRank};
+    entry.interleave = p.interleave;
+    entry.swizzle = p.swizzle;
+    entry.kind = 2;
+    sites.RememberTensorMap(p.tensorMap, entry);
+  } else {
+    const auto& p = ParamsOf<cuTensorMapReplaceAddress_params>(data);
+    sites.RememberReplacedTensorMap(p.tensorMap, replaced_tensor_map);
+  }
+}
+
+void OnModuleLoadExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  if (!Succeeded(data)) return;
+  CUmodule* module = nullptr;
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoad:
+      module = ParamsOf<cuModuleLoad_params>(data).module;
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData:
+      module = ParamsOf<cuModuleLoadData_params>(data).module;
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx:
+      module = ParamsOf<cuModuleLoadDataEx_params>(data).module;
+      break;
+    default:
+      module = ParamsOf<cuModuleLoadFatBinary_params>(data).module;
+      break;
+  }
+  if (module != nullptr) session.Begin().sites.OnModuleHandle(*module);
+}
+
+// Parameters of a node of a graph, or of an exec by its source graph's node.
+void OnSetParamsExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  LaunchDescription description;
+  if (!Succeeded(data) || !DescribeKernelNode(id, data.functionParams, description)) return;
+  Collection& collection = session.Begin();
+  const uint32_t site = collection.sites.Resolve(description);
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2: {
+      const auto& p = ParamsOf<cuGraphExecKernelNodeSetParams_v2_params>(data);
+      collection.graphs.OnExecNodeSite(p.hGraphExec, p.hNode, site);
+      break;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams: {
+      const auto& p = ParamsOf<cuGraphExecNodeSetParams_params>(data);
+      collection.graphs.OnExecNodeSite(p.hGraphExec, p.hNode, site);
+      break;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetParams:
+      collection.graphs.OnNodeSite(ParamsOf<cuGraphNodeSetParams_params>(data).hNode, site, false);
+      break;
+    default:
+      collection.graphs.OnNodeSite(ParamsOf<cuGraphKernelNodeSetParams_v2_params>(data).hNode, site,
+                                   false);
+      break;
+  }
+}
+
+void OnInstantiateExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  if (!Succeeded(data)) return;
+  CUgraphExec* exec = nullptr;
+  uint64_t flags = 0;
+  if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags) {
+    const auto& p = ParamsOf<cuGraphInstantiateWithFlags_params>(data);
+    exec = p.phGraphExec;
+    flags = p.flags;
+  } else if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams ||
+             id == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz) {
+    const auto& p = ParamsOf<cuGraphInstantiateWithParams_params>(data);
+    exec = p.phGraphExec;
+    flags = p.instantiateParams == nullptr ? 0 : p.instantiateParams->flags;
+  }
+  if (exec != nullptr && (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
+    session.Begin().graphs.OnExecDeviceLaunchable(*exec);
+  }
+}
+
+void OnDriverEnter(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  if (IsKernelLaunch(id) || IsKernelNodeCall(id)) {
+    current_call = {id, &data, false};
+    return;
+  }
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz:
+      session.Begin().graphs.OnInstantiateEntered();
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress:
+      replaced_tensor_map = session.Begin().sites.FindTensorMap(
+          ParamsOf<cuTensorMapReplaceAddress_params>(data).tensorMap);
+      break;
+    default:
+      break;
+  }
+}
+
+void OnDriverExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  if (IsKernelLaunch(id)) return OnKernelLaunchExit(session, id, data);
+  if (IsGraphLaunch(id)) return OnGraphLaunchExit(session, id, data);
+  if (IsKernelNodeCall(id)) {
+    current_call = {};
+    return;
+  }
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz: {
+      Collection& collection = session.Begin();
+      std::lock_guard lock(collection.file.mutex());
+      collection.file.SnapshotLocked(SnapshotReason::kEndCapture,
+                                     collection.records.ExtendLocked(data.correlationId), 0, "");
+      collection.file.replay_snapshot_armed.store(true);
+      break;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz:
+      OnInstantiateExit(session, id, data);
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled: {
+      const auto& p = ParamsOf<cuGraphNodeSetEnabled_params>(data);
+      if (Succeeded(data)) {
+        session.Begin().graphs.OnExecNodeEnabled(p.hGraphExec, p.hNode, p.isEnabled != 0);
+      }
+      break;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams:
+      OnSetParamsExit(session, id, data);
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2:
+      if (Succeeded(data) && session.cupti().version < kGraphUpdatesReported) {
+        session.Begin().graphs.OnExecUpdatedUnseen(
+            ParamsOf<cuGraphExecUpdate_v2_params>(data).hGraphExec);
+      }
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams:
+      if (Succeeded(data)) {
+        session.Begin().graphs.OnExecUpdatedUnseen(
+            ParamsOf<cuGraphExecChildGraphNodeSetParams_params>(data).hGraphExec);
+      }
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled:
+    case CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2col:
+    case CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2colWide:
+    case CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress:
+      OnTensorMapExit(session, id, data);
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoad:
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData:
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx:
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary:
+      OnModuleLoadExit(session, id, data);
+      break;
+    default:
+      break;
+  }
+}
+
+void OnResource(Session& session, CUpti_CallbackId id, const CUpti_ResourceData* resource) {
+  if (resource == nullptr) return;  // seen with CU_INIT_FINISHED
+  const auto* graph = static_cast<const CUpti_GraphData*>(resource->resourceDescriptor);
+  const auto* module = static_cast<const CUpti_ModuleResourceData*>(resource->resourceDescriptor);
+  switch (id) {
+    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+      session.Begin();
+      session.EnableTiming();
+      break;
+    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+    case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
+      session.Begin().streams.ForgetHandles();
+      break;
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+      session.Begin().sites.OnModuleLoaded(resource->context, module->moduleId, module->pCubin,
+                                           module->cubinSize);
+      break;
+    case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
+      session.Begin().sites.OnModuleUnloaded(resource->context, module->moduleId);
+      break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING:
+      session.Begin().graphs.OnNodeStarting(graph->node, graph->nodeType);
+      break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+      OnNodeCreated(session, *graph);
+      break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING:
+      session.Begin().graphs.OnNodeDestroyed(graph->node);
+      break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+      session.Begin().graphs.OnNodeCloned(graph->originalNode, graph->node);
+      break;
+    case CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED:
+      session.Begin().graphs.OnExecCreated(graph->graphExec, graph->graph);
+      break;
+    case CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING:
+      session.Begin().graphs.OnExecDestroyed(graph->graphExec);
+      break;
+    case CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED:
+      session.Begin().graphs.OnExecNodeUpdated(graph->graphExec, graph->originalNode, graph->node);
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+std::span<const CallbackId> CallbacksToEnable() { return kCallbacks; }
+
+void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  Session* session = Session::Get();
+  if (session == nullptr) return;  // a forked child
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    OnResource(*session, id, static_cast<const CUpti_ResourceData*>(data));
+  } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && data != nullptr && !inside) {
+    inside = true;
+    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+    if (call.callbackSite == CUPTI_API_ENTER) {
+      OnDriverEnter(*session, id, call);
+    } else {
+      OnDriverExit(*session, id, call);
+    }
+    inside = false;
+  } else if (domain == CUPTI_CB_DOMAIN_STATE && data != nullptr) {
+    const auto& state = *static_cast<const CUpti_StateData*>(data);
+    const char* text = state.notification.message;
+    session->AddProblem(id == CUPTI_CBID_STATE_FATAL_ERROR ? ProblemKind::kCollectionEnded
+                                                           : ProblemKind::kCuptiError,
+                        text != nullptr ? text : session->cupti().ResultName(state.notification.result));
+  }
+}
+
+void CUPTIAPI OnBufferRequested(uint8_t** buffer, size_t* size, size_t* max_records) {
+  *max_records = 0;
+  *buffer = nullptr;
+  *size = 0;
+  if (Session* session = Session::Get()) {
+    const BufferPool::Buffer given = session->pool().Request();
+    *buffer = given.data;
+    *size = given.size;
+  }
+}
+
+void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid_size) {
+  Session* session = Session::Get();
+  if (session == nullptr || buffer == nullptr) return;
+  if (Collection* collection = session->collection()) {
+    collection->records.OnBufferCompleted(buffer, valid_size);
+  } else {
+    session->pool().Release(buffer);
+  }
+}
+
+}  // namespace hotproof::tracer

@@ -1,0 +1,22 @@
+// What the environment asks of the tracer. Read once, in the constructor (before setproctitle and
+// friends can overwrite the process's memory) and in InitializeInjection.
+#pragma once
+
+#include <string>
+
+namespace hotproof::tracer {
+
+enum class Mode { kFull, kCount };
+
+struct Config {
+  std::string out_directory;  // HOTPROOF_OUT; empty: inert
+  Mode mode = Mode::kFull;    // HOTPROOF_MODE: "full" (default) or "count"
+  std::string mode_error;     // HOTPROOF_MODE had another value: it, else empty
+  std::string cupti_path;     // HOTPROOF_CUPTI
+  std::string cuda_home;      // CUDA_HOME
+  unsigned flush_period_ms = 250;
+
+  static Config FromEnvironment();
+};
+
+}  // namespace hotproof::tracer

@@ -1,0 +1,242 @@
+#include "cupti_tracer/core/launch_description.h"
+
+
+namespace hotproof::tracer {
+namespace {
+
+void SetDims(uint32_t (&to)[3], uint32_t x, uint32_t y, uint32_t z) {
+  to[0] = x;
+  to[1] = y;
+  to[2] = z;
+}
+
+// cuLaunchKernel, its cooperative form and their _ptsz twins have these members in common.
+template <typename Params>
+void FromPlainLaunch(const void* params, LaunchDescription& d) {
+  const auto& p = *static_cast<const Params*>(params);
+  d.function = p.f;
+  SetDims(d.grid, p.gridDimX, p.gridDimY, p.gridDimZ);
+  SetDims(d.block, p.blockDimX, p.blockDimY, p.blockDimZ);
+  d.dynamic_shared_bytes = p.sharedMemBytes;
+  d.stream = p.hStream;
+  d.kernel_params = p.kernelParams;
+}
+
+void ReadAttributes(const CUlaunchAttribute* attributes, unsigned count, LaunchDescription& d) {
+  for (unsigned i = 0; attributes != nullptr && i < count; ++i) {
+    const CUlaunchAttributeValue& value = attributes[i].value;
+    switch (attributes[i].id) {
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        SetDims(d.cluster, value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
+        break;
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        d.cooperative = value.cooperative != 0;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+        d.programmatic = value.programmaticStreamSerializationAllowed != 0;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+        d.programmatic = true;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+        d.device_updatable = value.deviceUpdatableKernelNode.deviceUpdatable != 0;
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+template <typename Params>
+void FromExtendedLaunch(const void* params, LaunchDescription& d) {
+  const auto& p = *static_cast<const Params*>(params);
+  const CUlaunchConfig& config = *p.config;
+  d.function = p.f;
+  SetDims(d.grid, config.gridDimX, config.gridDimY, config.gridDimZ);
+  SetDims(d.block, config.blockDimX, config.blockDimY, config.blockDimZ);
+  d.dynamic_shared_bytes = config.sharedMemBytes;
+  d.stream = config.hStream;
+  d.kernel_params = p.kernelParams;
+  d.extra = p.extra;
+  ReadAttributes(config.attrs, config.numAttrs, d);
+}
+
+// All versions of CUDA_KERNEL_NODE_PARAMS begin with these members.
+template <typename NodeParams>
+void FromNodeParams(const NodeParams& p, CUfunction function, LaunchDescription& d) {
+  d.function = function;
+  SetDims(d.grid, p.gridDimX, p.gridDimY, p.gridDimZ);
+  SetDims(d.block, p.blockDimX, p.blockDimY, p.blockDimZ);
+  d.dynamic_shared_bytes = p.sharedMemBytes;
+  d.kernel_params = p.kernelParams;
+  d.extra = p.extra;
+}
+
+}  // namespace
+
+bool IsKernelLaunch(CUpti_CallbackId cbid) {
+  switch (cbid) {
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunch:
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid:
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernelMultiDevice:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsGraphLaunch(CUpti_CallbackId cbid) {
+  return cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
+         cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz;
+}
+
+bool IsKernelNodeCall(CUpti_CallbackId cbid) {
+  switch (cbid) {
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2:
+      return true;
+    default:
+      return false;
+  }
+}
+
+uint32_t LaunchesOfCall(CUpti_CallbackId cbid, const void* params) {
+  if (cbid != CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernelMultiDevice) return 1;
+  return static_cast<const cuLaunchCooperativeKernelMultiDevice_params*>(params)->numDevices;
+}
+
+LaunchDescription DescribeLaunch(CUpti_CallbackId cbid, const CUpti_CallbackData& data,
+                                 uint32_t index) {
+  LaunchDescription d;
+  d.symbol_name = data.symbolName;
+  d.cbid = cbid;
+  const void* params = data.functionParams;
+  switch (cbid) {
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
+      FromPlainLaunch<cuLaunchKernel_params>(params, d);
+      d.extra = static_cast<const cuLaunchKernel_params*>(params)->extra;
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
+      FromPlainLaunch<cuLaunchKernel_ptsz_params>(params, d);
+      d.extra = static_cast<const cuLaunchKernel_ptsz_params*>(params)->extra;
+      d.per_thread_stream = true;
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
+      FromExtendedLaunch<cuLaunchKernelEx_params>(params, d);
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
+      FromExtendedLaunch<cuLaunchKernelEx_ptsz_params>(params, d);
+      d.per_thread_stream = true;
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
+      FromPlainLaunch<cuLaunchCooperativeKernel_params>(params, d);
+      d.cooperative = true;
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz:
+      FromPlainLaunch<cuLaunchCooperativeKernel_ptsz_params>(params, d);
+      d.cooperative = d.per_thread_stream = true;
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernelMultiDevice: {
+      const auto& all = *static_cast<const cuLaunchCooperativeKernelMultiDevice_params*>(params);
+      const CUDA_LAUNCH_PARAMS& p = all.launchParamsList[index];
+      d.function = p.function;
+      SetDims(d.grid, p.gridDimX, p.gridDimY, p.gridDimZ);
+      SetDims(d.block, p.blockDimX, p.blockDimY, p.blockDimZ);
+      d.dynamic_shared_bytes = p.sharedMemBytes;
+      d.stream = p.hStream;
+      d.kernel_params = p.kernelParams;
+      d.cooperative = true;
+      if (all.numDevices > 1) d.symbol_name = nullptr;  // the callback names one of several
+      break;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunch:
+      d.function = static_cast<const cuLaunch_params*>(params)->f;
+      SetDims(d.grid, 1, 1, 1);
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid: {
+      const auto& p = *static_cast<const cuLaunchGrid_params*>(params);
+      d.function = p.f;
+      SetDims(d.grid, static_cast<uint32_t>(p.grid_width), static_cast<uint32_t>(p.grid_height), 1);
+      break;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync: {
+      const auto& p = *static_cast<const cuLaunchGridAsync_params*>(params);
+      d.function = p.f;
+      SetDims(d.grid, static_cast<uint32_t>(p.grid_width), static_cast<uint32_t>(p.grid_height), 1);
+      d.stream = p.hStream;
+      break;
+    }
+    default:
+      break;
+  }
+  return d;
+}
+
+bool DescribeKernelNode(CUpti_CallbackId cbid, const void* params, LaunchDescription& d) {
+  d = LaunchDescription();
+  d.cbid = cbid;
+  d.captured = true;
+  const auto from_any_node = [&d](const CUgraphNodeParams* node) {
+    if (node == nullptr || node->type != CU_GRAPH_NODE_TYPE_KERNEL) return false;
+    const CUDA_KERNEL_NODE_PARAMS_v3& p = node->kernel;
+    FromNodeParams(p, p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern), d);
+    return true;
+  };
+  switch (cbid) {
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode: {
+      const auto* p = static_cast<const cuGraphAddKernelNode_params*>(params)->nodeParams;
+      if (p != nullptr) FromNodeParams(*p, p->func, d);
+      return p != nullptr;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode_v2: {
+      const auto* p = static_cast<const cuGraphAddKernelNode_v2_params*>(params)->nodeParams;
+      if (p == nullptr) return false;
+      FromNodeParams(*p, p->func != nullptr ? p->func : reinterpret_cast<CUfunction>(p->kern), d);
+      return true;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams: {
+      const auto* p = static_cast<const cuGraphExecKernelNodeSetParams_params*>(params)->nodeParams;
+      if (p != nullptr) FromNodeParams(*p, p->func, d);
+      return p != nullptr;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2: {
+      const auto* p =
+          static_cast<const cuGraphExecKernelNodeSetParams_v2_params*>(params)->nodeParams;
+      if (p == nullptr) return false;
+      FromNodeParams(*p, p->func != nullptr ? p->func : reinterpret_cast<CUfunction>(p->kern), d);
+      return true;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams: {
+      const auto* p = static_cast<const cuGraphKernelNodeSetParams_params*>(params)->nodeParams;
+      if (p != nullptr) FromNodeParams(*p, p->func, d);
+      return p != nullptr;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams_v2: {
+      const auto* p = static_cast<const cuGraphKernelNodeSetParams_v2_params*>(params)->nodeParams;
+      if (p == nullptr) return false;
+      FromNodeParams(*p, p->func != nullptr ? p->func : reinterpret_cast<CUfunction>(p->kern), d);
+      return true;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode:
+      return from_any_node(static_cast<const cuGraphAddNode_params*>(params)->nodeParams);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2:
+      return from_any_node(static_cast<const cuGraphAddNode_v2_params*>(params)->nodeParams);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetParams:
+      return from_any_node(static_cast<const cuGraphNodeSetParams_params*>(params)->nodeParams);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams:
+      return from_any_node(static_cast<const cuGraphExecNodeSetParams_params*>(params)->nodeParams);
+    default:
+      return false;
+  }
+}
+
+}  // namespace hotproof::tracer

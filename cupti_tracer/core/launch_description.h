@@ -1,0 +1,39 @@
+// One launch (or kernel node) as the driver was asked for it, whatever entry point was used. Filled
+// inside a CUPTI callback; its pointers are valid there only.
+#pragma once
+
+#include <cuda.h>
+#include <cupti.h>
+
+#include <cstdint>
+
+namespace hotproof::tracer {
+
+struct LaunchDescription {
+  CUfunction function = nullptr;
+  const char* symbol_name = nullptr;  // mangled; null for graph nodes built by hand
+  uint32_t grid[3] = {}, block[3] = {}, cluster[3] = {};
+  uint32_t dynamic_shared_bytes = 0;
+  bool cooperative = false, programmatic = false, captured = false;
+  bool device_updatable = false;  // a graph node that kernels may change
+  void** kernel_params = nullptr;
+  void** extra = nullptr;
+  uint32_t cbid = 0;
+  CUstream stream = nullptr;
+  bool per_thread_stream = false;  // a *_ptsz entry point
+};
+
+// The driver entry points that launch kernels, eagerly or into a capture.
+bool IsKernelLaunch(CUpti_CallbackId cbid);
+bool IsGraphLaunch(CUpti_CallbackId cbid);
+// Entry points that add a kernel node to a graph by hand.
+bool IsKernelNodeCall(CUpti_CallbackId cbid);
+
+// Kernel launches asked for by one call: 1, but for cuLaunchCooperativeKernelMultiDevice.
+uint32_t LaunchesOfCall(CUpti_CallbackId cbid, const void* params);
+// `index` below LaunchesOfCall.
+LaunchDescription DescribeLaunch(CUpti_CallbackId cbid, const CUpti_CallbackData& data, uint32_t index);
+// False when the node of this call is no kernel node.
+bool DescribeKernelNode(CUpti_CallbackId cbid, const void* params, LaunchDescription& description);
+
+}  // namespace hotproof::tracer

@@ -1,0 +1,129 @@
+// The launches of the recent past by correlation id: what each asked for, until its records have come
+// and it has been listed in the trace. Publish is lock-free, from launch callbacks; the rest runs on
+// the record side under the trace's lock.
+//
+// A ring indexed by correlation id: CUPTI gives every API call a new 32-bit id, ascending, so a slot is
+// reused only after kSlots further calls.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "trace/format.h"
+
+namespace hotproof::tracer {
+
+class LaunchTable {
+ public:
+  static constexpr uint32_t kSlots = 1 << 20;
+
+  struct Launch {
+    uint32_t correlation_id = 0;
+    trace::Target target;
+    uint32_t stream = 0;
+  };
+
+  // After a launch call has returned successfully and was counted.
+  void Publish(uint32_t correlation_id, trace::Target target, uint32_t stream) {
+    Slot& slot = slots_[correlation_id % kSlots];
+    slot.stream.store(stream, std::memory_order_relaxed);
+    slot.launch.store(Pack(correlation_id, target), std::memory_order_release);
+    // The lister may have passed this id while the call was still running.
+    uint32_t newest = newest_.load(std::memory_order_relaxed);
+    while (static_cast<int32_t>(correlation_id - newest) > 0 &&
+           !newest_.compare_exchange_weak(newest, correlation_id, std::memory_order_acq_rel)) {
+    }
+    if (static_cast<int32_t>(correlation_id - listed_until_.load(std::memory_order_acquire)) < 0) {
+      std::lock_guard lock(late_mutex_);
+      late_.push_back(correlation_id);
+    }
+  }
+
+  // What the launch `correlation_id` asked for; unknown if it is not (or no longer) here.
+  Launch Find(uint32_t correlation_id) const {
+    const Slot& slot = slots_[correlation_id % kSlots];
+    const uint64_t packed = slot.launch.load(std::memory_order_acquire);
+    if (static_cast<uint32_t>(packed >> 32) != correlation_id) return {};
+    return {correlation_id, trace::Target::FromWire(static_cast<uint32_t>(packed) & kTargetMask),
+            slot.stream.load(std::memory_order_relaxed)};
+  }
+
+  // Calls `list(Launch)` once for each published launch that has not been listed: ascending ids, then
+  // those whose call returned late.
+  template <typename List>
+  void ListNew(List&& list) {
+    const uint32_t until = newest_.load(std::memory_order_acquire) + 1;
+    uint32_t from = listed_until_.load(std::memory_order_relaxed);
+    if (!started_) {
+      from = until - std::min<uint32_t>(until, kSlots);
+      started_ = until > 1;
+    }
+    if (until - from > kSlots) {
+      dropped_possible_ += until - from - kSlots;
+      from = until - kSlots;
+    }
+    listed_until_.store(until, std::memory_order_release);
+    for (uint32_t id = from; id != until; ++id) ListOne(id, list);
+    std::vector<uint32_t> late;
+    {
+      std::lock_guard lock(late_mutex_);
+      late.swap(late_);
+    }
+    for (uint32_t id : late) ListOne(id, list);
+  }
+
+  uint32_t newest() const { return newest_.load(std::memory_order_relaxed); }
+  // Ids that went by unlisted because more than kSlots calls were made between two listings.
+  uint64_t dropped_possible() const { return dropped_possible_; }
+
+ private:
+  static constexpr uint32_t kListedBit = 1u << 31;
+  static constexpr uint32_t kTargetMask = kListedBit - 1;
+  struct Slot {
+    std::atomic<uint64_t> launch{0};  // correlation id << 32 | listed << 31 | target
+    std::atomic<uint32_t> stream{0};
+  };
+  static uint64_t Pack(uint32_t correlation_id, trace::Target target) {
+    return static_cast<uint64_t>(correlation_id) << 32 | target.wire();
+  }
+  template <typename List>
+  void ListOne(uint32_t id, List& list) {
+    Slot& slot = slots_[id % kSlots];
+    uint64_t packed = slot.launch.load(std::memory_order_acquire);
+    if (static_cast<uint32_t>(packed >> 32) != id || (packed & kListedBit) != 0 || packed == 0) return;
+    // Both the lister and a late call may come here: the first to set the bit lists it.
+    if ((slot.launch.fetch_or(kListedBit, std::memory_order_acq_rel) & kListedBit) != 0) return;
+    list(Launch{id, trace::Target::FromWire(static_cast<uint32_t>(packed) & kTargetMask),
+                slot.stream.load(std::memory_order_relaxed)});
+  }
+
+  std::unique_ptr<Slot[]> slots_{new Slot[kSlots]()};
+  std::atomic<uint32_t> newest_{0};
+  std::atomic<uint32_t> listed_until_{0};
+  bool started_ = false;
+  uint64_t dropped_possible_ = 0;
+  std::mutex late_mutex_;
+  std::vector<uint32_t> late_;
+};
+
+// Extends 32-bit correlation ids to 64 bits across a wrap-around: the value nearest to the last one.
+class CorrelationExtender {
+ public:
+  uint64_t Extend(uint32_t id) {
+    const int32_t step = static_cast<int32_t>(id - static_cast<uint32_t>(last_));
+    if (step >= 0 || last_ >= static_cast<uint64_t>(-static_cast<int64_t>(step))) {
+      const uint64_t value = last_ + static_cast<int64_t>(step);
+      if (step > 0) last_ = value;
+      return value;
+    }
+    return id;
+  }
+
+ private:
+  uint64_t last_ = 0;
+};
+
+}  // namespace hotproof::tracer

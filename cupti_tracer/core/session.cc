@@ -1,0 +1,380 @@
+#include "cupti_tracer/core/session.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "cupti_tracer/core/callbacks.h"
+#include "cupti_tracer/version.h"
+#include "trace/quirks.h"
+
+namespace hotproof::tracer {
+namespace {
+
+// How long a process's end may wait for the last flush: it blocks while the GPU is still working.
+constexpr unsigned kExitDeadlineMs = 3000;
+constexpr CUpti_ActivityKind kTimedKind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+
+// Whether this library is in the program's global scope (preloaded), or was only opened by the driver.
+bool IsPreloaded() {
+  void* found = dlsym(RTLD_DEFAULT, "hotproof_mark");
+  Dl_info there{}, here{};
+  return found != nullptr && dladdr(found, &there) != 0 &&
+         dladdr(reinterpret_cast<void*>(&Session::Start), &here) != 0 &&
+         there.dli_fbase == here.dli_fbase;
+}
+
+}  // namespace
+
+std::atomic<Session*> Session::instance_{nullptr};
+
+Session::Session(Config config, std::string chained_injection)
+    : config_(std::move(config)), chained_injection_(std::move(chained_injection)) {
+  process_ = ProcessInfo::Read();
+  start_realtime_ns_ = RealtimeNs();
+}
+
+void Session::Start(Config config, std::string chained_injection) {
+  if (Get() != nullptr) return;
+  auto* session = new Session(std::move(config), std::move(chained_injection));
+  instance_.store(session, std::memory_order_release);
+  pthread_atfork(nullptr, nullptr, &Session::InForkedChild);
+  std::atexit(&Session::AtExit);
+  session->driver_ = Driver::Load();
+  if (!session->config_.mode_error.empty()) {
+    session->AddProblem(ProblemKind::kInternal,
+                        "HOTPROOF_MODE=" + session->config_.mode_error + " is not full or count; full is used");
+  }
+  if (!session->Subscribe()) {
+    // Nothing will ever tell that a context was made: say now why nothing is collected.
+    session->Begin();
+  }
+}
+
+bool Session::Subscribe() {
+  cupti_ = Cupti::Load(config_);
+  if (cupti_.path.empty()) {
+    AddProblem(ProblemKind::kCuptiMissing, cupti_.load_error);
+    SayOnce("CUPTI was not found (" + cupti_.load_error + "); nothing is collected; set HOTPROOF_CUPTI");
+    return false;
+  }
+  for (const std::string& symbol : cupti_.missing_required) {
+    AddProblem(ProblemKind::kSymbolMissing, symbol);
+  }
+  for (const std::string& symbol : cupti_.missing_timing) {
+    AddProblem(ProblemKind::kSymbolMissing, symbol);
+  }
+  if (!cupti_.CanCount()) {
+    SayOnce(cupti_.path + " lacks " + cupti_.missing_required[0] + "; nothing is collected");
+    return false;
+  }
+  char holder[128] = {};
+  CUptiResult result;
+  if (cupti_.SubscribeV2 != nullptr) {
+    CUpti_SubscriberParams params{};
+    params.structSize = sizeof params;
+    params.subscriberName = "hotproof";
+    params.oldSubscriberName = holder;
+    params.oldSubscriberSize = sizeof holder;
+    result = cupti_.SubscribeV2(&subscriber_, &OnCallback, this, &params);
+  } else {
+    result = cupti_.Subscribe(&subscriber_, &OnCallback, this);
+  }
+  if (result != CUPTI_SUCCESS) {
+    const std::string name = holder[0] != '\0' ? holder : "unknown";
+    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+      AddProblem(ProblemKind::kOtherSubscriber, name);
+      SayOnce("another tool uses CUPTI in this process (" + name + "); nothing is collected");
+    } else {
+      AddProblem(ProblemKind::kCuptiError, std::string("cuptiSubscribe: ") + cupti_.ResultName(result));
+      SayOnce(std::string("cuptiSubscribe failed: ") + cupti_.ResultName(result) +
+              "; nothing is collected");
+    }
+    return false;
+  }
+  EnableCallbacks();
+  const bool newer = cupti_.version > trace::kNewestSupportedCupti;
+  if (newer) AddProblem(ProblemKind::kNewerCupti, std::to_string(cupti_.version));
+  if (config_.mode == Mode::kFull && cupti_.CanTime() && !newer) {
+    const CUptiResult registered =
+        cupti_.ActivityRegisterCallbacks(&OnBufferRequested, &OnBufferCompleted);
+    if (registered == CUPTI_SUCCESS) {
+      can_time_.store(true);
+    } else {
+      AddProblem(ProblemKind::kCuptiError,
+                 std::string("cuptiActivityRegisterCallbacks: ") + cupti_.ResultName(registered));
+    }
+  }
+  return true;
+}
+
+void Session::EnableCallbacks() {
+  for (const CallbackId& callback : CallbacksToEnable()) {
+    cupti_.EnableCallback(1, subscriber_, callback.domain, callback.id);
+  }
+}
+
+Collection& Session::Begin() {
+  if (Collection* begun = collection_.load(std::memory_order_acquire)) return *begun;
+  std::lock_guard lock(begin_mutex_);
+  if (Collection* begun = collection_.load(std::memory_order_acquire)) return *begun;
+  auto* collection = new Collection(config_.out_directory, TraceFileStem(process_), process_, cupti_,
+                                    driver_, pool_);
+  if (!collection->file.ok()) SayOnce(collection->file.error() + "; the process runs on untraced");
+  WriteHeader(*collection);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for our thread
+  pthread_t thread;
+  flush_wake_ = new std::condition_variable_any;
+  thread_running_ = pthread_create(&thread, nullptr, &Session::FlushThread, this) == 0;
+  if (thread_running_) {
+    pthread_detach(thread);
+  } else {
+    collection->file.AddProblem(ProblemKind::kInternal, 1, "the flush thread could not be started");
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  collection_.store(collection, std::memory_order_release);
+  return *collection;
+}
+
+void Session::WriteHeader(Collection& collection) {
+  TraceFile& file = collection.file;
+  std::lock_guard lock(file.mutex());
+  trace::Writer* writer = file.writer_locked();
+  if (writer == nullptr) return;
+  trace::HeaderEntry header;
+  header.format_major = trace::kFormatMajor;
+  header.format_minor = trace::kFormatMinor;
+  header.hotproof_version = kVersion;
+  header.mode = config_.mode == Mode::kFull ? 1 : 2;
+  header.pid = process_.pid;
+  header.parent_pid = process_.parent_pid;
+  header.host = process_.host;
+  header.boot_id = process_.boot_id;
+  header.process_start_ticks = process_.start_ticks;
+  header.executable = process_.executable;
+  header.arguments = process_.arguments;
+  header.environment = process_.environment;
+  header.start_realtime_ns = start_realtime_ns_;
+  header.cupti_path = cupti_.path;
+  header.cupti_version = cupti_.version;
+  header.cupti_header_version = CUPTI_API_VERSION;
+  header.interposers = IsPreloaded();
+  header.counters_file = file.counters_file_name();
+  header.flush_period_ms = config_.flush_period_ms;
+  header.chained_injection = chained_injection_;
+  header.driver_name = process_.driver_name;
+  for (const trace::CuptiQuirk& quirk : trace::kCuptiQuirks) {
+    if (cupti_.version != 0 && quirk.AppliesTo(cupti_.version)) {
+      header.quirks.emplace_back(quirk.id);
+    }
+  }
+  writer->AddHeader(header);
+  for (const auto& [kind, detail] : early_problems_) file.AddProblemLocked(kind, 1, detail);
+  if (!collection.file.counters().on_disk()) {
+    file.AddProblemLocked(ProblemKind::kCountersNotOnDisk, 1,
+                          std::strerror(file.counters().error()));
+  }
+  for (const std::string& mark : early_marks_) {
+    file.SnapshotLocked(SnapshotReason::kMark, 0, 0, mark);
+  }
+  file.FlushTablesLocked();
+}
+
+// On the flush thread: the driver is asked outside of its own callbacks.
+void Session::AddDevices(Collection& collection) {
+  trace::HeaderEntry header;
+  int version = 0, count = 0;
+  if (driver_.DriverGetVersion != nullptr && driver_.DriverGetVersion(&version) == CUDA_SUCCESS) {
+    header.driver_version = static_cast<uint32_t>(version);
+  }
+  if (driver_.DeviceGetCount == nullptr || driver_.DeviceGetCount(&count) != CUDA_SUCCESS) count = 0;
+  for (int i = 0; i < count; ++i) {
+    CUdevice device;
+    if (driver_.DeviceGet == nullptr || driver_.DeviceGet(&device, i) != CUDA_SUCCESS) continue;
+    trace::DeviceEntry entry;
+    entry.id = static_cast<uint32_t>(i);
+    char name[256] = {};
+    if (driver_.DeviceGetName != nullptr &&
+        driver_.DeviceGetName(name, sizeof name - 1, device) == CUDA_SUCCESS) {
+      entry.name = name;
+    }
+    CUuuid uuid{};
+    if (driver_.DeviceGetUuid != nullptr && driver_.DeviceGetUuid(&uuid, device) == CUDA_SUCCESS) {
+      char text[3];
+      for (int byte = 0; byte < 16; ++byte) {
+        if (byte == 4 || byte == 6 || byte == 8 || byte == 10) entry.uuid += '-';
+        std::snprintf(text, sizeof text, "%02x", static_cast<unsigned char>(uuid.bytes[byte]));
+        entry.uuid += text;
+      }
+    }
+    const auto attribute = [&](CUdevice_attribute which) {
+      int value = 0;
+      if (driver_.DeviceGetAttribute != nullptr) driver_.DeviceGetAttribute(&value, which, device);
+      return static_cast<uint32_t>(value);
+    };
+    entry.compute_capability_major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    entry.compute_capability_minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    entry.multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    entry.l2_bytes = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+    entry.memory_clock_khz = attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+    entry.memory_bus_bits = attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+    size_t memory_bytes = 0;
+    if (driver_.DeviceTotalMem != nullptr) driver_.DeviceTotalMem(&memory_bytes, device);
+    entry.memory_bytes = memory_bytes;
+    header.devices.push_back(std::move(entry));
+  }
+  std::lock_guard lock(collection.file.mutex());
+  if (trace::Writer* writer = collection.file.writer_locked()) writer->AddHeader(header);
+}
+
+void Session::EnableTiming() {
+  if (!can_time_.load() || timing_requested_.exchange(true)) return;
+  const CUptiResult result = cupti_.ActivityEnable(kTimedKind);
+  if (result == CUPTI_SUCCESS) {
+    timing_.store(true);
+  } else {
+    AddProblem(ProblemKind::kCuptiError,
+               std::string("cuptiActivityEnable: ") + cupti_.ResultName(result));
+  }
+}
+
+void Session::StopTiming(const char* why) {
+  if (!timing_.exchange(false)) return;
+  cupti_.ActivityDisable(kTimedKind);
+  SayOnce(std::string(why) + "; launches are still counted, but no longer timed");
+}
+
+void Session::Mark(const char* label) {
+  if (label == nullptr) return;
+  Collection* collection = this->collection();
+  if (collection == nullptr) {
+    std::lock_guard lock(begin_mutex_);
+    if (this->collection() == nullptr) {
+      if (early_marks_.size() < 64) early_marks_.emplace_back(label);
+      return;
+    }
+    collection = this->collection();
+  }
+  std::lock_guard lock(collection->file.mutex());
+  const uint64_t boundary = collection->records.ExtendLocked(collection->launches.newest() + 1);
+  collection->file.SnapshotLocked(SnapshotReason::kMark, boundary, 0, label);
+}
+
+void Session::AddProblem(ProblemKind kind, const std::string& detail) {
+  if (Collection* collection = this->collection()) {
+    collection->file.AddProblem(kind, 1, detail);
+    return;
+  }
+  std::lock_guard lock(begin_mutex_);
+  early_problems_.emplace_back(kind, detail);
+}
+
+void* Session::FlushThread(void* session) {
+  pthread_setname_np(pthread_self(), "hotproof");
+  static_cast<Session*>(session)->FlushLoop();
+  return nullptr;
+}
+
+void Session::FlushLoop() {
+  Collection* collection;
+  while ((collection = this->collection()) == nullptr) usleep(1000);
+  AddDevices(*collection);
+  std::unique_lock lock(flush_mutex_);
+  while (!stop_requested_) {
+    flush_wake_->wait_for(lock, std::chrono::milliseconds(config_.flush_period_ms));
+    if (stop_requested_) break;
+    lock.unlock();
+    FlushOnce(/*last=*/false);
+    lock.lock();
+  }
+  lock.unlock();
+  FlushOnce(/*last=*/true);
+  lock.lock();
+  stopped_ = true;
+  flush_wake_->notify_all();
+}
+
+void Session::FlushOnce(bool last) {
+  Collection& collection = *this->collection();
+  if (timing_.load()) {
+    const CUptiResult result =
+        cupti_.ActivityFlushAll(last ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : CUPTI_ACTIVITY_FLAG_NONE);
+    if (result != CUPTI_SUCCESS) {
+      AddProblem(ProblemKind::kCuptiError,
+                 std::string("cuptiActivityFlushAll: ") + cupti_.ResultName(result));
+    }
+    trace::ClockPairEntry clocks;
+    if (cupti_.GetTimestamp(&clocks.cupti_ns) == CUPTI_SUCCESS) {
+      clocks.realtime_ns = RealtimeNs();
+      clocks.monotonic_ns = MonotonicNs();
+      // Kept only while something is timed: an idle server's file does not grow.
+      std::lock_guard lock(collection.file.mutex());
+      trace::Writer* writer = collection.file.writer_locked();
+      if (writer != nullptr && (writer->pending_records() > 0 || last)) writer->AddClockPair(clocks);
+    }
+  }
+  collection.records.Tick(last);
+  if (!collection.file.Flush()) StopTiming("the trace cannot be written (disk full?)");
+  const uint64_t now_ns = MonotonicNs(), records = collection.records.records_written();
+  if (last_tick_ns_ != 0 && now_ns > last_tick_ns_) {
+    pool_.SetRate(static_cast<double>(records - last_tick_records_) * 1e9 /
+                      static_cast<double>(now_ns - last_tick_ns_),
+                  sizeof(CUpti_ActivityKernel10));
+  }
+  last_tick_ns_ = now_ns;
+  last_tick_records_ = records;
+}
+
+void Session::AtExit() {
+  Session* session = Get();
+  if (session != nullptr && static_cast<uint32_t>(getpid()) == session->process_.pid) {
+    session->Finish("exit");
+  }
+}
+
+void Session::Finish(const char* reason) {
+  Collection* collection = this->collection();
+  if (collection == nullptr) return;
+  bool flushed = true;
+  if (thread_running_) {
+    std::unique_lock lock(flush_mutex_);
+    stop_requested_ = true;
+    flush_wake_->notify_all();
+    flushed = flush_wake_->wait_for(lock, std::chrono::milliseconds(kExitDeadlineMs),
+                                    [this] { return stopped_; });
+  }
+  std::lock_guard lock(collection->file.mutex());
+  trace::Writer* writer = collection->file.writer_locked();
+  if (writer == nullptr) return;
+  trace::FooterEntry footer;
+  footer.realtime_ns = RealtimeNs();
+  footer.reason = reason;
+  footer.launches = collection->graphs.LaunchesAskedLocked(collection->file.counters());
+  footer.records = collection->records.records_written();
+  footer.dropped = collection->records.dropped();
+  footer.discarded = collection->records.discarded();
+  footer.flushed = flushed;
+  writer->AddFooter(footer);
+  collection->file.FlushLocked();
+}
+
+void Session::InForkedChild() {
+  // The child has none of our threads and may not use the parent's CUDA: it is not traced.
+  instance_.store(nullptr, std::memory_order_release);
+}
+
+void Session::SayOnce(const std::string& line) {
+  if (said_.exchange(true)) return;
+  const std::string text = "hotproof: " + line + "\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace hotproof::tracer

@@ -1,0 +1,339 @@
+#include "cupti_tracer/core/sites.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace hotproof::tracer {
+namespace {
+
+// What this thread saw last, so that a repeated launch takes no lock. Plain data: no constructor runs
+// when a thread first touches it.
+struct ThreadCache {
+  static constexpr size_t kFunctions = 128, kSites = 1024;
+  struct {
+    CUfunction function;
+    KernelInfo* kernel;
+    uint32_t generation;
+  } functions[kFunctions];
+  struct {
+    uint64_t key;
+    uint32_t site;
+  } sites[kSites];
+};
+thread_local ThreadCache thread_cache;
+thread_local LoadedModule last_loaded;
+
+size_t PointerSlot(const void* pointer, size_t slots) {
+  return (reinterpret_cast<uintptr_t>(pointer) * 0x9e3779b97f4a7c15u >> 32) % slots;
+}
+
+// Everything of a site but its arguments, laid out without padding for hashing.
+struct SiteKey {
+  uint32_t kernel_id;
+  uint32_t grid[3], block[3], cluster[3];
+  uint32_t dynamic_shared_bytes;
+  uint32_t flags;
+};
+
+uint64_t KeyOf(const LaunchDescription& d, uint32_t kernel_id, uint64_t arguments_hash) {
+  SiteKey key{};
+  key.kernel_id = kernel_id;
+  std::memcpy(key.grid, d.grid, sizeof key.grid);
+  std::memcpy(key.block, d.block, sizeof key.block);
+  std::memcpy(key.cluster, d.cluster, sizeof key.cluster);
+  key.dynamic_shared_bytes = d.dynamic_shared_bytes;
+  key.flags = (d.captured ? 1u : 0) | (d.cooperative ? 2u : 0) | (d.programmatic ? 4u : 0);
+  return XXH3_64bits_withSeed(&key, sizeof key, arguments_hash) | 1;  // 0 marks an empty slot
+}
+
+uint64_t HashArguments(const ArgumentBytes& arguments) {
+  if (arguments.size() == 0) return 0;
+  uint64_t hash = XXH3_64bits(arguments.data(), arguments.size());
+  for (const trace::TensorMapUse& use : arguments.uses()) {
+    hash = XXH3_64bits_withSeed(&use, sizeof use, hash);
+  }
+  return hash;
+}
+
+}  // namespace
+
+KernelInfo* Sites::FindKernel(const LaunchDescription& d) {
+  auto& slot = thread_cache.functions[PointerSlot(d.function, ThreadCache::kFunctions)];
+  const uint32_t generation = this->generation();
+  if (slot.function == d.function && slot.generation == generation) return slot.kernel;
+  KernelInfo* kernel = FindKernelSlow(d);
+  slot = {d.function, kernel, generation};
+  return kernel;
+}
+
+KernelInfo* Sites::FindKernelSlow(const LaunchDescription& d) {
+  const uint32_t generation = this->generation();
+  {
+    std::lock_guard lock(file_.mutex());
+    const auto found = functions_.find(d.function);
+    if (found != functions_.end() && found->second.generation == generation) {
+      return found->second.kernel;
+    }
+  }
+  const char* name = d.symbol_name;
+  if (name == nullptr && driver_.FuncGetName != nullptr &&
+      driver_.FuncGetName(&name, d.function) != CUDA_SUCCESS) {
+    name = nullptr;
+  }
+  if (name == nullptr && driver_.KernelGetName != nullptr &&
+      driver_.KernelGetName(&name, reinterpret_cast<CUkernel>(d.function)) != CUDA_SUCCESS) {
+    name = nullptr;
+  }
+  ArgumentLayout layout = ReadArgumentLayout(driver_, d.function);
+  const CUmodule module = ModuleOf(d.function);
+  std::lock_guard lock(file_.mutex());
+  KernelInfo* kernel = InternKernelLocked(name == nullptr ? "" : name, FindModuleLocked(module),
+                                          std::move(layout));
+  functions_[d.function] = {kernel, generation};
+  return kernel;
+}
+
+CUmodule Sites::ModuleOf(CUfunction function) const {
+  CUmodule module = nullptr;
+  if (driver_.FuncGetModule == nullptr) return nullptr;
+  if (driver_.FuncGetModule(&module, function) == CUDA_SUCCESS) return module;
+  CUfunction of_kernel = nullptr;
+  if (driver_.KernelGetFunction != nullptr &&
+      driver_.KernelGetFunction(&of_kernel, reinterpret_cast<CUkernel>(function)) == CUDA_SUCCESS &&
+      driver_.FuncGetModule(&module, of_kernel) == CUDA_SUCCESS) {
+    return module;
+  }
+  return nullptr;
+}
+
+void Sites::OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cubin,
+                           size_t cubin_bytes) {
+  last_loaded = {context, module_id, cubin == nullptr ? 0 : XXH3_64bits(cubin, cubin_bytes)};
+}
+
+void Sites::OnModuleHandle(CUmodule module) {
+  std::lock_guard lock(file_.mutex());
+  modules_.erase(module);
+  FindModuleLocked(module);
+}
+
+void Sites::OnModuleUnloaded(CUcontext context, uint32_t module_id) {
+  {
+    std::lock_guard lock(file_.mutex());
+    std::erase_if(modules_, [&](const auto& entry) {
+      return entry.second.context == context && entry.second.id == module_id;
+    });
+  }
+  ForgetHandles();
+}
+
+// A handle that is not known yet belongs to the module that this thread saw loaded last, once.
+LoadedModule Sites::FindModuleLocked(CUmodule handle) {
+  if (handle == nullptr) return {};
+  const auto [found, inserted] = modules_.try_emplace(handle);
+  if (inserted) found->second = std::exchange(last_loaded, LoadedModule());
+  return found->second;
+}
+
+KernelInfo* Sites::InternKernelLocked(std::string name, const LoadedModule& module,
+                                      ArgumentLayout layout) {
+  const uint64_t cubin_hash = module.cubin_hash;
+  std::string key = name;
+  key.append(1, '\0').append(reinterpret_cast<const char*>(&cubin_hash), sizeof cubin_hash);
+  for (size_t i = 0; i < layout.offsets.size(); ++i) {
+    const uint32_t place[2] = {layout.offsets[i], layout.sizes[i]};
+    key.append(reinterpret_cast<const char*>(place), sizeof place);
+  }
+  KernelInfo*& kernel = kernels_[key];
+  if (kernel != nullptr) return kernel;
+  kernel = &kernel_storage_.emplace_back();
+  kernel->id = static_cast<uint32_t>(kernel_storage_.size());
+  kernel->name = std::move(name);
+  const ArgumentLayout& stored = layout_storage_.emplace_back(std::move(layout));
+  kernel->layout.store(&stored, std::memory_order_release);
+  if (trace::Writer* writer = file_.writer_locked()) {
+    writer->AddKernel({.id = kernel->id,
+                       .name = kernel->name,
+                       .module_id = module.id,
+                       .cubin_hash = cubin_hash,
+                       .parameter_offsets = stored.offsets,
+                       .parameter_sizes = stored.sizes});
+  }
+  return kernel;
+}
+
+uint32_t Sites::Resolve(const LaunchDescription& d) {
+  KernelInfo& kernel = *FindKernel(d);
+  const ArgumentLayout& layout = *kernel.layout.load(std::memory_order_acquire);
+  ArgumentBytes arguments;
+  if (arguments.Gather(layout, d)) arguments.Mask(layout, tensor_maps_);
+  const uint64_t key = KeyOf(d, kernel.id, HashArguments(arguments));
+  auto& slot = thread_cache.sites[key % ThreadCache::kSites];
+  if (slot.key == key) return slot.site;
+  if (arguments.size() != 0) arguments.Gather(layout, d);
+  const uint32_t site = ResolveSlow(d, kernel, arguments);
+  // A mask found just now changes the key: the next such launch finds its site by the new one.
+  slot = {key, site};
+  return site;
+}
+
+// `arguments`: gathered, not masked.
+uint32_t Sites::ResolveSlow(const LaunchDescription& d, KernelInfo& kernel,
+                            ArgumentBytes& arguments) {
+  std::vector<uint32_t> masked, maps;
+  if (arguments.size() != 0) {
+    arguments.FindNew(*kernel.layout.load(std::memory_order_acquire), driver_, tensor_maps_, masked,
+                      maps);
+  }
+  std::lock_guard lock(file_.mutex());
+  const ArgumentLayout* layout = kernel.layout.load(std::memory_order_relaxed);
+  const auto publish = [&](ArgumentLayout changed) {
+    layout = &layout_storage_.emplace_back(std::move(changed));
+    kernel.layout.store(layout, std::memory_order_release);
+  };
+  const auto merge = [](std::vector<uint32_t>& into, const std::vector<uint32_t>& more) {
+    into.insert(into.end(), more.begin(), more.end());
+    std::sort(into.begin(), into.end());
+    into.erase(std::unique(into.begin(), into.end()), into.end());
+  };
+  if (!masked.empty() || !maps.empty()) {
+    ArgumentLayout changed = *layout;
+    merge(changed.masked, masked);
+    merge(changed.tensor_maps, maps);
+    publish(std::move(changed));
+  }
+  uint64_t hash = 0;
+  if (arguments.size() != 0 && !layout->overflowed) {
+    arguments.Mask(*layout, tensor_maps_);
+    hash = HashArguments(arguments);
+    if (kernel.argument_sets.size() >= kMaxArgumentSets && !kernel.argument_sets.contains(hash)) {
+      ArgumentLayout changed = *layout;
+      changed.overflowed = true;
+      publish(std::move(changed));
+      if (!kernel.overflow_reported) {
+        kernel.overflow_reported = true;
+        file_.AddProblemLocked(ProblemKind::kArgumentSetsOverflowed, 1, kernel.name);
+      }
+    } else {
+      ++kernel.argument_sets[hash];
+    }
+  }
+  if (layout->overflowed) {
+    arguments = ArgumentBytes();
+    hash = 0;
+  }
+  const uint64_t key = KeyOf(d, kernel.id, hash);
+  const auto found = site_ids_.find(key);
+  if (found != site_ids_.end()) return found->second;
+  const uint32_t site = AddSiteLocked(d, kernel, arguments, *layout, key);
+  if (!d.captured) file_.FlushTablesLocked();
+  return site;
+}
+
+uint32_t Sites::AddSiteLocked(const LaunchDescription& d, KernelInfo& kernel,
+                              const ArgumentBytes& arguments, const ArgumentLayout& layout,
+                              uint64_t key) {
+  if (sites_.size() >= file_.counters().site_slots()) {
+    if (slots_exhausted_++ == 0) {
+      file_.AddProblemLocked(ProblemKind::kSlotsExhausted, 1, "sites");
+    }
+    return 0;
+  }
+  const uint32_t id = static_cast<uint32_t>(sites_.size());
+  SiteInfo& site = sites_.emplace_back();
+  site.kernel = &kernel;
+  std::memcpy(site.grid, d.grid, sizeof site.grid);
+  std::memcpy(site.block, d.block, sizeof site.block);
+  site_ids_.emplace(key, id);
+  if (trace::Writer* writer = file_.writer_locked()) {
+    trace::SiteEntry entry;
+    entry.id = id;
+    entry.kernel_id = kernel.id;
+    std::memcpy(entry.grid, d.grid, sizeof entry.grid);
+    std::memcpy(entry.block, d.block, sizeof entry.block);
+    std::memcpy(entry.cluster, d.cluster, sizeof entry.cluster);
+    entry.dynamic_shared_bytes = d.dynamic_shared_bytes;
+    entry.captured = d.captured;
+    entry.cooperative = d.cooperative;
+    entry.programmatic = d.programmatic;
+    entry.arguments = {reinterpret_cast<const char*>(arguments.data()), arguments.size()};
+    entry.masked_offsets = layout.masked;
+    entry.arguments_overflowed = layout.overflowed;
+    entry.tensor_maps = arguments.uses();
+    entry.api_cbid = d.cbid;
+    writer->AddSite(entry);
+  }
+  return id;
+}
+
+uint32_t Sites::ResolveUnattributedLocked(std::string_view kernel_name, const uint32_t (&grid)[3],
+                                          const uint32_t (&block)[3],
+                                          uint32_t dynamic_shared_bytes,
+                                          uint32_t graph_node_captured) {
+  KernelInfo& kernel = *InternKernelLocked(std::string(kernel_name), {}, ArgumentLayout());
+  LaunchDescription d;
+  std::memcpy(d.grid, grid, sizeof d.grid);
+  std::memcpy(d.block, block, sizeof d.block);
+  d.dynamic_shared_bytes = dynamic_shared_bytes;
+  d.captured = graph_node_captured != 0;
+  // A seed of its own keeps these apart from sites that a callback made.
+  const uint64_t key = KeyOf(d, kernel.id, 0x756e617474726962u);
+  const auto found = site_ids_.find(key);
+  if (found != site_ids_.end()) return found->second;
+  if (sites_.size() >= file_.counters().site_slots()) return 0;
+  const uint32_t id = static_cast<uint32_t>(sites_.size());
+  SiteInfo& site = sites_.emplace_back();
+  site.kernel = &kernel;
+  std::memcpy(site.grid, grid, sizeof site.grid);
+  std::memcpy(site.block, block, sizeof site.block);
+  site_ids_.emplace(key, id);
+  if (trace::Writer* writer = file_.writer_locked()) {
+    trace::SiteEntry entry;
+    entry.id = id;
+    entry.kernel_id = kernel.id;
+    std::memcpy(entry.grid, grid, sizeof entry.grid);
+    std::memcpy(entry.block, block, sizeof entry.block);
+    entry.dynamic_shared_bytes = dynamic_shared_bytes;
+    entry.captured = d.captured;
+    entry.unattributed = true;
+    writer->AddSite(entry);
+  }
+  return id;
+}
+
+void Sites::RememberTensorMap(const void* map_bytes, const trace::TensorMapEntry& description) {
+  std::string key;
+  const auto append = [&key](const auto& span) {
+    key.append(reinterpret_cast<const char*>(span.data()), span.size_bytes());
+    key.push_back('|');
+  };
+  append(description.global_dims);
+  append(description.global_strides);
+  append(description.box_dims);
+  append(description.element_strides);
+  const uint32_t rest[4] = {description.data_type, description.interleave, description.swizzle,
+                            description.kind};
+  key.append(reinterpret_cast<const char*>(rest), sizeof rest);
+  uint32_t id;
+  {
+    std::lock_guard lock(file_.mutex());
+    const auto [found, inserted] =
+        tensor_map_ids_.emplace(std::move(key), static_cast<uint32_t>(tensor_map_ids_.size() + 1));
+    id = found->second;
+    if (id > TensorMaps::kMaxDescriptions) {
+      tensor_map_ids_.erase(found);
+      return;
+    }
+    if (inserted) {
+      if (trace::Writer* writer = file_.writer_locked()) {
+        trace::TensorMapEntry entry = description;
+        entry.id = id;
+        writer->AddTensorMap(entry);
+      }
+    }
+  }
+  tensor_maps_.Remember(map_bytes, id);
+}
+
+}  // namespace hotproof::tracer

@@ -1,0 +1,116 @@
+// Interns launches into sites and kernels into ids. Resolve is called in launch callbacks on any
+// thread: lock-free when this thread has seen the same launch before, else it takes the trace's lock.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cupti_tracer/core/arguments.h"
+#include "cupti_tracer/core/cupti_api.h"
+#include "cupti_tracer/core/launch_description.h"
+#include "cupti_tracer/core/tensor_maps.h"
+#include "cupti_tracer/core/trace_file.h"
+
+namespace hotproof::tracer {
+
+// A kernel as code: one per (name, cubin, argument layout). Never freed.
+struct KernelInfo {
+  uint32_t id = 0;
+  std::string name;
+  std::atomic<const ArgumentLayout*> layout{nullptr};
+  std::unordered_map<uint64_t, uint32_t> argument_sets;  // hash -> launches' sites; trace lock
+  bool overflow_reported = false;
+};
+
+struct SiteInfo {
+  const KernelInfo* kernel = nullptr;  // null: made from a record alone
+  uint32_t grid[3] = {}, block[3] = {};
+  // Of the records seen for this site; used by the record thread alone, under the trace's lock.
+  const char* record_name = nullptr;  // last name pointer that was compared equal
+  uint32_t record_name_generation = 0;
+  uint32_t attributes_id = 0;
+  trace::AttributesEntry attributes;
+};
+
+struct LoadedModule {
+  CUcontext context = nullptr;  // ids begin anew in each context
+  uint32_t id = 0;
+  uint64_t cubin_hash = 0;
+};
+
+class Sites {
+ public:
+  // At most this many different argument sets a kernel become sites of their own.
+  static constexpr size_t kMaxArgumentSets = 64;
+
+  Sites(TraceFile& file, const Driver& driver) : file_(file), driver_(driver) {
+    sites_.emplace_back();
+  }
+
+  // The site of a launch; 0 when every id is taken. An eager launch's site is on disk on return.
+  uint32_t Resolve(const LaunchDescription& description);
+
+  // A site for a record that no callback explains. Trace lock held.
+  uint32_t ResolveUnattributedLocked(std::string_view kernel_name, const uint32_t (&grid)[3],
+                                     const uint32_t (&block)[3], uint32_t dynamic_shared_bytes,
+                                     uint32_t graph_node_captured);
+
+  SiteInfo& SiteLocked(uint32_t id) { return sites_[id < sites_.size() ? id : 0]; }
+
+  // A module's functions and name pointers may be reused from now on.
+  void ForgetHandles() { generation_.fetch_add(1, std::memory_order_relaxed); }
+  uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
+
+  // CUPTI names a module by id and cubin, the driver by handle. They meet at the exit of the call that
+  // loaded the module (OnModuleHandle) or, for libraries, which load at their first launch, when that
+  // launch is resolved.
+  void OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cubin, size_t cubin_bytes);
+  void OnModuleHandle(CUmodule module);
+  void OnModuleUnloaded(CUcontext context, uint32_t module_id);
+  void RememberTensorMap(const void* map_bytes, const trace::TensorMapEntry& description);
+  // The same map with another address: its bytes changed, its description did not.
+  void RememberReplacedTensorMap(const void* map_bytes, uint32_t id) {
+    if (id != 0) tensor_maps_.Remember(map_bytes, id);
+  }
+  uint32_t FindTensorMap(const void* map_bytes) const { return tensor_maps_.Find(map_bytes); }
+
+ private:
+  KernelInfo* FindKernel(const LaunchDescription& description);
+  KernelInfo* FindKernelSlow(const LaunchDescription& description);
+  KernelInfo* InternKernelLocked(std::string name, const LoadedModule& module,
+                                 ArgumentLayout layout);
+  CUmodule ModuleOf(CUfunction function) const;
+  LoadedModule FindModuleLocked(CUmodule handle);
+  uint32_t ResolveSlow(const LaunchDescription& description, KernelInfo& kernel,
+                       ArgumentBytes& arguments);
+  uint32_t AddSiteLocked(const LaunchDescription& description, KernelInfo& kernel,
+                         const ArgumentBytes& arguments, const ArgumentLayout& layout,
+                         uint64_t key);
+
+  TraceFile& file_;
+  const Driver& driver_;
+  std::atomic<uint32_t> generation_{1};
+  TensorMaps tensor_maps_;
+
+  // Under the trace's lock.
+  struct FunctionEntry {
+    KernelInfo* kernel = nullptr;
+    uint32_t generation = 0;
+  };
+  std::unordered_map<CUfunction, FunctionEntry> functions_;
+  std::unordered_map<std::string, KernelInfo*> kernels_;  // by name, hash and layout
+  std::deque<KernelInfo> kernel_storage_;
+  std::deque<ArgumentLayout> layout_storage_;
+  std::unordered_map<uint64_t, uint32_t> site_ids_;
+  std::deque<SiteInfo> sites_;
+  std::unordered_map<std::string, uint32_t> tensor_map_ids_;
+  uint64_t slots_exhausted_ = 0;
+  std::unordered_map<CUmodule, LoadedModule> modules_;
+};
+
+}  // namespace hotproof::tracer

@@ -1,0 +1,62 @@
+#include "cupti_tracer/core/streams.h"
+
+namespace hotproof::tracer {
+namespace {
+
+struct ThreadCache {
+  static constexpr size_t kStreams = 8;
+  struct {
+    CUcontext context;
+    CUstream stream;
+    uint32_t generation;
+    uint32_t id;
+    bool per_thread;
+  } streams[kStreams];
+  uint32_t next;
+};
+thread_local ThreadCache thread_cache;
+
+}  // namespace
+
+uint32_t Streams::Find(CUcontext context, uint32_t context_id, CUstream stream, bool per_thread) {
+  const uint32_t generation = generation_.load(std::memory_order_relaxed);
+  for (const auto& entry : thread_cache.streams) {
+    if (entry.stream == stream && entry.context == context && entry.generation == generation &&
+        entry.per_thread == per_thread) {
+      return entry.id;
+    }
+  }
+  uint32_t stream_id = 0, device_id = 0;
+  if (cupti_.GetStreamIdEx == nullptr ||
+      cupti_.GetStreamIdEx(context, stream, per_thread ? 1 : 0, &stream_id) != CUPTI_SUCCESS) {
+    return 0;
+  }
+  if (cupti_.GetDeviceId != nullptr) cupti_.GetDeviceId(context, &device_id);
+  uint32_t id;
+  {
+    std::lock_guard lock(file_.mutex());
+    id = InternLocked(device_id, context_id, stream_id);
+  }
+  thread_cache.streams[thread_cache.next++ % ThreadCache::kStreams] = {context, stream, generation, id,
+                                                                       per_thread};
+  return id;
+}
+
+uint32_t Streams::InternLocked(uint32_t device_id, uint32_t context_id, uint32_t stream_id) {
+  const std::tuple key(device_id, context_id, stream_id);
+  if (last_id_ != 0 && key == last_key_) return last_id_;
+  const auto [found, inserted] = ids_.emplace(key, static_cast<uint32_t>(ids_.size() + 1));
+  if (inserted) {
+    if (trace::Writer* writer = file_.writer_locked()) {
+      writer->AddStream({.id = found->second,
+                         .device_id = device_id,
+                         .context_id = context_id,
+                         .stream_id = stream_id});
+    }
+  }
+  last_key_ = key;
+  last_id_ = found->second;
+  return last_id_;
+}
+
+}  // namespace hotproof::tracer

@@ -1,0 +1,38 @@
+// Interns streams. Find is called in launch callbacks on any thread: this thread's last streams are
+// remembered, so a repeated stream costs no CUPTI call and no lock.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "cupti_tracer/core/cupti_api.h"
+#include "cupti_tracer/core/trace_file.h"
+
+namespace hotproof::tracer {
+
+class Streams {
+ public:
+  Streams(TraceFile& file, const Cupti& cupti) : file_(file), cupti_(cupti) {}
+
+  // The Stream id of a launch; 0 if CUPTI does not know the stream.
+  uint32_t Find(CUcontext context, uint32_t context_id, CUstream stream, bool per_thread);
+  // Of a record. Trace lock held.
+  uint32_t InternLocked(uint32_t device_id, uint32_t context_id, uint32_t stream_id);
+  // A stream or context is going away: its handle may be given out again.
+  void ForgetHandles() { generation_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  TraceFile& file_;
+  const Cupti& cupti_;
+  std::atomic<uint32_t> generation_{1};
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> ids_;  // trace lock
+  // The last stream that a record named: records come in runs.
+  std::tuple<uint32_t, uint32_t, uint32_t> last_key_;
+  uint32_t last_id_ = 0;
+};
+
+}  // namespace hotproof::tracer

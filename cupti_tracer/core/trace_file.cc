@@ -1,0 +1,108 @@
+#include "cupti_tracer/core/trace_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace hotproof::tracer {
+namespace {
+
+constexpr uint32_t kSiteSlots = 1 << 17;
+constexpr uint32_t kGraphSlots = 1 << 15;
+
+uint64_t ReadClock(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
+
+uint64_t RealtimeNs() { return ReadClock(CLOCK_REALTIME); }
+uint64_t MonotonicNs() { return ReadClock(CLOCK_MONOTONIC); }
+
+TraceFile::TraceFile(const std::string& directory, const std::string& stem, uint32_t pid,
+                     uint64_t process_start_ticks) {
+  path_ = directory + "/" + stem + ".hpt";
+  counters_name_ = stem + ".hpc";
+  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    error_ = "cannot make folder " + directory + ": " + std::strerror(errno);
+  }
+  const int folder = open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0 && error_.empty()) {
+    error_ = "cannot open folder " + directory + ": " + std::strerror(errno);
+  }
+  counters_ = std::make_unique<trace::Counters>(folder, counters_name_.c_str(), kSiteSlots,
+                                                kGraphSlots, pid, process_start_ticks);
+  if (folder >= 0) {
+    const int file = openat(folder, (stem + ".hpt").c_str(),
+                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file >= 0) {
+      writer_ = std::make_unique<trace::Writer>(file);
+    } else {
+      error_ = "cannot create " + path_ + ": " + std::strerror(errno);
+    }
+    close(folder);
+  }
+}
+
+std::string TraceFile::counters_file_name() const {
+  return counters_->on_disk() ? counters_name_ : "";
+}
+
+bool TraceFile::NoteLocked(trace::WriteResult result) {
+  if (result == trace::WriteResult::kOk) return true;
+  if (!disk_failed_.exchange(true)) {
+    // Tried again with every later flush, so it is in the trace as soon as there is room.
+    AddProblemLocked(ProblemKind::kDiskFull, 1,
+                     result == trace::WriteResult::kNoSpace ? "no space" : "write error");
+  }
+  return false;
+}
+
+void TraceFile::FlushTablesLocked() {
+  if (writer_ != nullptr) NoteLocked(writer_->FlushTables(CounterViewNow()));
+}
+
+bool TraceFile::FlushLocked() {
+  if (writer_ == nullptr) return true;
+  const bool ok = NoteLocked(writer_->Flush(CounterViewNow()));
+  counters_->header()->records_written = writer_->records_written();
+  return ok;
+}
+
+bool TraceFile::Flush() {
+  std::lock_guard lock(mutex_);
+  return FlushLocked();
+}
+
+void TraceFile::SnapshotLocked(SnapshotReason reason, uint64_t correlation_id, uint32_t graph_id,
+                               std::string_view label) {
+  if (writer_ == nullptr) return;
+  writer_->AddSnapshot({.reason = static_cast<uint32_t>(reason),
+                        .label = label,
+                        .realtime_ns = RealtimeNs(),
+                        .correlation_id = correlation_id,
+                        .graph_id = graph_id},
+                       CounterViewNow());
+  FlushTablesLocked();
+}
+
+void TraceFile::AddProblemLocked(ProblemKind kind, uint64_t count, std::string_view detail) {
+  if (writer_ == nullptr) return;
+  writer_->AddProblem({.kind = static_cast<uint32_t>(kind),
+                       .count = count,
+                       .detail = detail,
+                       .realtime_ns = RealtimeNs()});
+}
+
+void TraceFile::AddProblem(ProblemKind kind, uint64_t count, std::string_view detail) {
+  std::lock_guard lock(mutex_);
+  AddProblemLocked(kind, count, detail);
+}
+
+}  // namespace hotproof::tracer

@@ -1,0 +1,96 @@
+// The trace being written: the .hpt writer and the counters beside it, behind one lock. Created when
+// the process makes its first CUDA context. Rule of this lock: never held across a call into CUPTI or
+// the driver.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/counters.h"
+#include "trace/writer.h"
+
+namespace hotproof::tracer {
+
+// Values of trace.proto's enums; tests/tracer checks that they agree.
+enum class SnapshotReason : uint32_t {
+  kMark = 1,
+  kEndCapture = 2,
+  kFirstReplay = 3,
+  kReplayAfterCapture = 4,
+};
+enum class ProblemKind : uint32_t {
+  kCuptiDroppedRecords = 1,
+  kRecordsDiscarded = 2,
+  kOtherSubscriber = 3,
+  kCuptiMissing = 4,
+  kSymbolMissing = 5,
+  kCuptiError = 6,
+  kCollectionEnded = 7,
+  kCountersNotOnDisk = 8,
+  kDiskFull = 9,
+  kSlotsExhausted = 10,
+  kUnattributedRecords = 11,
+  kArgumentSetsOverflowed = 12,
+  kDeviceLaunchPossible = 13,
+  kForkedChild = 14,
+  kLaunchEntriesDropped = 15,
+  kInternal = 16,
+  kNewerCupti = 17,
+};
+
+uint64_t RealtimeNs();
+uint64_t MonotonicNs();
+
+class TraceFile {
+ public:
+  // Creates `<directory>/<stem>.hpt` and `.hpc` (the directory too, if it is missing). On failure
+  // ok() is false and error() one line; counting goes on in memory all the same.
+  TraceFile(const std::string& directory, const std::string& stem, uint32_t pid,
+            uint64_t process_start_ticks);
+
+  bool ok() const { return writer_ != nullptr; }
+  const std::string& error() const { return error_; }
+  const std::string& path() const { return path_; }
+  std::string counters_file_name() const;  // "" when the counters are in anonymous memory
+
+  std::mutex& mutex() { return mutex_; }
+  trace::Counters& counters() { return *counters_; }
+
+  // Methods below that end in Locked want mutex() held; the others take it.
+  // Null when there is no file: callers skip what they would have written.
+  trace::Writer* writer_locked() { return writer_.get(); }
+  void FlushTablesLocked();
+  // Called from the flush thread. False: timing should stop (disk full or failing).
+  bool Flush();
+  bool FlushLocked();
+
+  // Snapshots the counters into the trace and puts it on disk at once.
+  void SnapshotLocked(SnapshotReason reason, uint64_t correlation_id, uint32_t graph_id,
+                      std::string_view label);
+  // `count` is cumulative for its (kind, detail).
+  void AddProblemLocked(ProblemKind kind, uint64_t count, std::string_view detail);
+  void AddProblem(ProblemKind kind, uint64_t count, std::string_view detail);
+
+  // Set by a capture's end, taken by the first replay after it.
+  std::atomic<bool> replay_snapshot_armed{false};
+
+  bool disk_failed() const { return disk_failed_.load(std::memory_order_relaxed); }
+
+ private:
+  trace::CounterView CounterViewNow() const {
+    return {counters_->sites(), counters_->graphs()};
+  }
+  bool NoteLocked(trace::WriteResult result);
+
+  std::mutex mutex_;
+  std::unique_ptr<trace::Writer> writer_;
+  std::unique_ptr<trace::Counters> counters_;
+  std::string path_, counters_name_, error_;
+  std::atomic<bool> disk_failed_{false};
+};
+
+}  // namespace hotproof::tracer

@@ -1,0 +1,87 @@
+// The library's entry points: its constructor, the driver's and NVTX's injection hooks, and the mark.
+// The constructor only sets environment variables: a process that never starts CUDA pays nothing.
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include <cstring>
+#include <string>
+
+#include "cupti_tracer/core/config.h"
+#include "cupti_tracer/core/session.h"
+#include "cupti_tracer/interpose/nvtx.h"
+
+#define HOTPROOF_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace hotproof::tracer {
+namespace {
+
+// The other tool's value of an injection variable, for this process and those that inherit it.
+struct InjectionVariable {
+  const char* name;        // read by the driver or NVTX
+  const char* saved_name;  // where we keep what another tool had put there
+};
+constexpr InjectionVariable kCudaInjection = {"CUDA_INJECTION64_PATH", "HOTPROOF_CHAINED_CUDA"};
+constexpr InjectionVariable kNvtxInjection = {"NVTX_INJECTION64_PATH", "HOTPROOF_CHAINED_NVTX"};
+
+std::string RealPath(const char* path) {
+  char* resolved = realpath(path, nullptr);
+  std::string result = resolved == nullptr ? path : resolved;
+  free(resolved);
+  return result;
+}
+
+std::string OwnPath() {
+  Dl_info info{};
+  static const char anchor = 0;
+  if (dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return "";
+  return RealPath(info.dli_fname);
+}
+
+void TakeInjection(const InjectionVariable& variable, const std::string& own_path) {
+  const char* present = getenv(variable.name);
+  if (present != nullptr && *present != '\0' && RealPath(present) != own_path) {
+    setenv(variable.saved_name, present, 1);
+  }
+  setenv(variable.name, own_path.c_str(), 1);
+}
+
+__attribute__((constructor)) void OnLoad() {
+  const char* out = getenv("HOTPROOF_OUT");
+  if (out == nullptr || *out == '\0') return;
+  const std::string own_path = OwnPath();
+  if (own_path.empty()) return;
+  TakeInjection(kCudaInjection, own_path);
+  TakeInjection(kNvtxInjection, own_path);
+}
+
+}  // namespace
+}  // namespace hotproof::tracer
+
+// Called by the CUDA driver inside cuInit. 1: success.
+HOTPROOF_EXPORT int InitializeInjection() {
+  using namespace hotproof::tracer;
+  Config config = Config::FromEnvironment();
+  const char* chained = getenv(kCudaInjection.saved_name);
+  const std::string chained_path = chained == nullptr ? "" : chained;
+  if (!config.out_directory.empty()) Session::Start(std::move(config), chained_path);
+  if (!chained_path.empty()) {
+    if (void* handle = dlopen(chained_path.c_str(), RTLD_NOW)) {
+      if (auto* entry = reinterpret_cast<int (*)()>(dlsym(handle, "InitializeInjection"))) entry();
+    }
+  }
+  return 1;
+}
+
+// Called by NVTX in the first module that uses it. 1: success.
+HOTPROOF_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
+  using namespace hotproof::tracer;
+  const char* chained = getenv(kNvtxInjection.saved_name);
+  return InitializeNvtx(get_export_table, chained == nullptr ? "" : chained);
+}
+
+// Marks the point where a phase begins ("steady"). Any thread; no effect in an untraced process.
+HOTPROOF_EXPORT void hotproof_mark(const char* label) {
+  using namespace hotproof::tracer;
+  if (Session* session = Session::Get()) session->Mark(label);
+}

@@ -1,0 +1,268 @@
+#include "cupti_tracer/graphs/graph_registry.h"
+
+#include <algorithm>
+
+#include <xxhash.h>
+
+namespace hotproof::tracer {
+namespace {
+
+// GraphCaveat of trace.proto.
+constexpr uint32_t kCaveatConditional = 1, kCaveatDeviceUpdatable = 2, kCaveatDeviceLaunched = 3,
+                   kCaveatOlderThanTracer = 4, kCaveatUpdatedUnseen = 5;
+
+struct ThreadCache {
+  static constexpr size_t kExecs = 64;
+  struct {
+    CUgraphExec exec;
+    uint32_t generation;
+    uint32_t graph_id;
+  } execs[kExecs];
+};
+thread_local ThreadCache thread_cache;
+
+struct Clone {
+  CUgraphNode original, node;
+};
+// Clones made by the instantiating call that this thread is in.
+thread_local std::vector<Clone>* clones = nullptr;
+
+void AddCaveat(std::vector<uint32_t>& caveats, uint32_t caveat) {
+  if (std::find(caveats.begin(), caveats.end(), caveat) == caveats.end()) caveats.push_back(caveat);
+}
+
+template <typename T>
+uint64_t HashOf(const std::vector<T>& values, uint64_t seed) {
+  return XXH3_64bits_withSeed(values.data(), values.size() * sizeof(T), seed);
+}
+
+}  // namespace
+
+void GraphRegistry::OnNodeStarting(CUgraphNode node, CUgraphNodeType type) {
+  std::lock_guard lock(file_.mutex());
+  nodes_[node] = {.type = type};
+}
+
+void GraphRegistry::OnNodeSite(CUgraphNode node, uint32_t site, bool device_updatable) {
+  std::lock_guard lock(file_.mutex());
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end()) return;
+  found->second.site = site;
+  found->second.device_updatable = device_updatable;
+}
+
+void GraphRegistry::OnNodeCloned(CUgraphNode original, CUgraphNode node) {
+  if (clones != nullptr) clones->push_back({original, node});
+  std::lock_guard lock(file_.mutex());
+  const auto from = nodes_.find(original);
+  if (from == nodes_.end()) return;
+  Node& to = nodes_[node];
+  to.site = from->second.site;
+  to.device_updatable = from->second.device_updatable;
+  // The clone's own type came with its CREATE_STARTING.
+}
+
+void GraphRegistry::OnNodeDestroyed(CUgraphNode node) {
+  if (clones != nullptr) {
+    std::erase_if(*clones, [node](const Clone& clone) { return clone.node == node; });
+  }
+  std::lock_guard lock(file_.mutex());
+  nodes_.erase(node);
+}
+
+void GraphRegistry::OnInstantiateEntered() {
+  if (clones == nullptr) clones = new std::vector<Clone>;  // one a thread, kept
+  clones->clear();
+}
+
+void GraphRegistry::OnExecCreated(CUgraphExec handle, CUgraph source) {
+  Exec exec;
+  cupti_.GetGraphExecId(handle, &exec.exec_graph_id);
+  if (cupti_.GetGraphId != nullptr) cupti_.GetGraphId(source, &exec.source_graph_id);
+  if (clones != nullptr) {
+    exec.nodes.reserve(clones->size());
+    for (const Clone& clone : *clones) {
+      ExecNode node;
+      node.handle = clone.node;
+      node.original = clone.original;
+      if (cupti_.GetGraphNodeId(clone.node, &node.id) != CUPTI_SUCCESS) continue;
+      exec.by_original.emplace(node.original, exec.nodes.size());
+      exec.by_handle.emplace(node.handle, exec.nodes.size());
+      exec.nodes.push_back(node);
+    }
+    clones->clear();
+  } else {
+    exec.caveats.push_back(kCaveatOlderThanTracer);
+  }
+  std::lock_guard lock(file_.mutex());
+  for (ExecNode& node : exec.nodes) {
+    const auto found = nodes_.find(node.handle);
+    if (found != nodes_.end()) node.node = found->second;
+  }
+  execs_[handle] = std::move(exec);
+  generation_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void GraphRegistry::OnExecDeviceLaunchable(CUgraphExec exec) {
+  std::lock_guard lock(file_.mutex());
+  const auto found = execs_.find(exec);
+  if (found != execs_.end()) AddCaveat(found->second.caveats, kCaveatDeviceLaunched);
+}
+
+void GraphRegistry::OnExecDestroyed(CUgraphExec exec) {
+  std::lock_guard lock(file_.mutex());
+  execs_.erase(exec);
+  generation_.fetch_add(1, std::memory_order_relaxed);
+}
+
+template <typename Change>
+void GraphRegistry::ChangeLocked(CUgraphExec handle,
+                                 const std::unordered_map<CUgraphNode, size_t> Exec::*index,
+                                 CUgraphNode key, Change&& change) {
+  const auto found = execs_.find(handle);
+  if (found == execs_.end()) return;
+  Exec& exec = found->second;
+  const auto place = (exec.*index).find(key);
+  if (place == (exec.*index).end()) {
+    AddCaveat(exec.caveats, kCaveatUpdatedUnseen);
+  } else {
+    change(exec, exec.nodes[place->second]);
+  }
+  exec.dirty = true;
+  generation_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void GraphRegistry::OnExecNodeSite(CUgraphExec exec, CUgraphNode original, uint32_t site) {
+  std::lock_guard lock(file_.mutex());
+  ChangeLocked(exec, &Exec::by_original, original,
+               [site](Exec&, ExecNode& node) { node.node.site = site; });
+}
+
+void GraphRegistry::OnExecNodeEnabled(CUgraphExec exec, CUgraphNode original, bool enabled) {
+  std::lock_guard lock(file_.mutex());
+  ChangeLocked(exec, &Exec::by_original, original,
+               [enabled](Exec&, ExecNode& node) { node.enabled = enabled; });
+}
+
+void GraphRegistry::OnExecNodeUpdated(CUgraphExec exec, CUgraphNode exec_node,
+                                      CUgraphNode source_node) {
+  std::lock_guard lock(file_.mutex());
+  const auto source = nodes_.find(source_node);
+  const uint32_t site = source == nodes_.end() ? 0 : source->second.site;
+  ChangeLocked(exec, &Exec::by_handle, exec_node, [&](Exec& changed, ExecNode& node) {
+    node.node.site = site;
+    // Later calls name the exec's nodes by the new source graph's.
+    changed.by_original[source_node] = static_cast<size_t>(&node - changed.nodes.data());
+  });
+}
+
+void GraphRegistry::OnExecUpdatedUnseen(CUgraphExec exec) {
+  std::lock_guard lock(file_.mutex());
+  const auto found = execs_.find(exec);
+  if (found == execs_.end()) return;
+  for (ExecNode& node : found->second.nodes) node.node.site = 0;
+  AddCaveat(found->second.caveats, kCaveatUpdatedUnseen);
+  found->second.dirty = true;
+  generation_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void GraphRegistry::ComposeLocked(Exec& exec) {
+  exec.dirty = false;
+  Composition composition;
+  trace::GraphEntry entry;
+  for (const ExecNode& node : exec.nodes) {
+    if (node.node.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) AddCaveat(exec.caveats, kCaveatConditional);
+    if (node.node.device_updatable) AddCaveat(exec.caveats, kCaveatDeviceUpdatable);
+    if (node.node.type != CU_GRAPH_NODE_TYPE_KERNEL) {
+      ++entry.other_nodes;
+    } else if (!node.enabled) {
+      ++entry.disabled_nodes;
+    } else {
+      composition.positions.emplace(node.id, static_cast<uint32_t>(composition.node_ids.size()));
+      composition.node_ids.push_back(node.id);
+      composition.sites.push_back(node.node.site);
+    }
+  }
+  // An exec that is updated before every launch comes back to compositions it had before.
+  const uint64_t content =
+      HashOf(composition.node_ids, HashOf(composition.sites, HashOf(exec.caveats, exec.exec_graph_id)));
+  const auto [known, inserted] =
+      composition_by_content_.emplace(content, static_cast<uint32_t>(compositions_.size()));
+  if (!inserted) {
+    exec.composition = known->second;
+    composition_of_exec_id_[exec.exec_graph_id] = exec.composition;
+    return;
+  }
+  if (compositions_.size() >= file_.counters().graph_slots()) {
+    if (!slots_exhausted_) file_.AddProblemLocked(ProblemKind::kSlotsExhausted, 1, "graphs");
+    slots_exhausted_ = true;
+    composition_by_content_.erase(known);
+    exec.composition = 0;
+    return;
+  }
+  const uint32_t id = known->second;
+  if (trace::Writer* writer = file_.writer_locked()) {
+    entry.id = id;
+    entry.exec_graph_id = exec.exec_graph_id;
+    entry.source_graph_id = exec.source_graph_id;
+    entry.replaces = exec.composition;
+    entry.node_ids = composition.node_ids;
+    entry.node_sites = composition.sites;
+    entry.caveats = exec.caveats;
+    writer->AddGraph(entry);
+    file_.FlushTablesLocked();
+  }
+  compositions_.push_back(std::move(composition));
+  exec.composition = id;
+  composition_of_exec_id_[exec.exec_graph_id] = id;
+}
+
+GraphRegistry::Replay GraphRegistry::OnLaunch(CUgraphExec exec) {
+  const uint32_t generation = generation_.load(std::memory_order_relaxed);
+  auto& slot = thread_cache.execs[(reinterpret_cast<uintptr_t>(exec) >> 4) % ThreadCache::kExecs];
+  if (slot.exec == exec && slot.generation == generation) return {slot.graph_id, false};
+  uint32_t exec_graph_id = 0;
+  cupti_.GetGraphExecId(exec, &exec_graph_id);
+  std::lock_guard lock(file_.mutex());
+  const auto [found, inserted] = execs_.try_emplace(exec);
+  Exec& launched = found->second;
+  if (inserted) {
+    launched.exec_graph_id = exec_graph_id;
+    launched.caveats.push_back(kCaveatOlderThanTracer);
+  }
+  const bool first = !launched.replayed;
+  launched.replayed = true;
+  if (launched.dirty) ComposeLocked(launched);
+  slot = {exec, generation_.load(std::memory_order_relaxed), launched.composition};
+  return {launched.composition, first};
+}
+
+GraphRegistry::Place GraphRegistry::FindNodeLocked(uint32_t graph_id, uint64_t node_id) {
+  if (graph_id == 0 || graph_id >= compositions_.size()) return {};
+  Composition& composition = compositions_[graph_id];
+  uint32_t position = composition.next;
+  if (position >= composition.node_ids.size() || composition.node_ids[position] != node_id) {
+    const auto found = composition.positions.find(node_id);
+    if (found == composition.positions.end()) return {};
+    position = found->second;
+  }
+  composition.next = position + 1 < composition.node_ids.size() ? position + 1 : 0;
+  return {position, composition.sites[position]};
+}
+
+uint64_t GraphRegistry::LaunchesAskedLocked(const trace::Counters& counters) const {
+  uint64_t launches = 0;
+  for (uint64_t count : counters.sites()) launches += count;
+  const std::span<const uint64_t> replays = counters.graphs();
+  for (size_t id = 0; id < compositions_.size() && id < replays.size(); ++id) {
+    launches += replays[id] * compositions_[id].node_ids.size();
+  }
+  return launches;
+}
+
+trace::Target GraphRegistry::CurrentTargetLocked(uint32_t exec_graph_id) const {
+  const auto found = composition_of_exec_id_.find(exec_graph_id);
+  return found == composition_of_exec_id_.end() ? trace::Target() : trace::Target::Graph(found->second);
+}
+
+}  // namespace hotproof::tracer

@@ -1,0 +1,116 @@
+// Which kernel nodes each executable graph has, and which site each node is. Fed by CUPTI's resource
+// and driver callbacks on any thread; asked at graph launches (lock-free when this thread launched the
+// same exec before) and by the record side (trace lock held).
+//
+// How a node is followed. A node made during a capture or by hand gets its site when CUPTI reports it
+// created inside that call. Instantiating clones it, and CUPTI names each clone's original. Nodes are
+// known by handle: ids may change until the exec is finished (child graphs are moved into it), so the
+// clones' ids, which the records carry, are asked for when CUPTI reports the exec created. What cannot
+// be followed stays unattributed.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "cupti_tracer/core/cupti_api.h"
+#include "cupti_tracer/core/trace_file.h"
+#include "trace/format.h"
+
+namespace hotproof::tracer {
+
+class GraphRegistry {
+ public:
+  GraphRegistry(TraceFile& file, const Cupti& cupti) : file_(file), cupti_(cupti) {
+    compositions_.emplace_back();
+  }
+
+  struct Node {
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+    uint32_t site = 0;  // 0: no kernel, or one that no callback explained
+    bool device_updatable = false;
+  };
+  // GRAPHNODE_CREATE_STARTING alone tells a node's type.
+  void OnNodeStarting(CUgraphNode node, CUgraphNodeType type);
+  void OnNodeSite(CUgraphNode node, uint32_t site, bool device_updatable);
+  void OnNodeCloned(CUgraphNode original, CUgraphNode node);
+  void OnNodeDestroyed(CUgraphNode node);
+
+  // Between an instantiating call's entry and CUPTI's GRAPHEXEC_CREATED, on one thread.
+  void OnInstantiateEntered();
+  void OnExecCreated(CUgraphExec exec, CUgraph source);
+  // After the instantiating call: it allowed launches from the device, which CUPTI cannot count.
+  void OnExecDeviceLaunchable(CUgraphExec exec);
+  void OnExecDestroyed(CUgraphExec exec);
+
+  // Changes of an exec; `original`: the node of the graph it was instantiated from.
+  void OnExecNodeSite(CUgraphExec exec, CUgraphNode original, uint32_t site);
+  void OnExecNodeEnabled(CUgraphExec exec, CUgraphNode original, bool enabled);
+  // cuGraphExecUpdate took `exec_node`'s parameters from `source_node`.
+  void OnExecNodeUpdated(CUgraphExec exec, CUgraphNode exec_node, CUgraphNode source_node);
+  // An update that CUPTI does not report node by node: nothing of the exec is known any more.
+  void OnExecUpdatedUnseen(CUgraphExec exec);
+
+  struct Replay {
+    uint32_t graph_id = 0;  // 0: no slot
+    bool first = false;     // of this exec
+  };
+  // At a graph launch that returned. The composition is on disk when this returns.
+  Replay OnLaunch(CUgraphExec exec);
+
+  struct Place {
+    uint32_t position = 0;
+    uint32_t site = 0;  // 0: not a node of this composition, or unattributed
+  };
+  Place FindNodeLocked(uint32_t graph_id, uint64_t node_id);
+  // All kernel launches asked so far, replays multiplied out.
+  uint64_t LaunchesAskedLocked(const trace::Counters& counters) const;
+  // The composition that the exec with CUPTI's id `exec_graph_id` has now; unknown if there is none.
+  trace::Target CurrentTargetLocked(uint32_t exec_graph_id) const;
+
+ private:
+  struct ExecNode {
+    Node node;
+    CUgraphNode handle = nullptr, original = nullptr;
+    uint64_t id = 0;
+    bool enabled = true;
+  };
+  struct Exec {
+    uint32_t exec_graph_id = 0, source_graph_id = 0;
+    std::vector<ExecNode> nodes;
+    std::unordered_map<CUgraphNode, size_t> by_original, by_handle;
+    uint32_t composition = 0;  // 0: not launched yet
+    bool dirty = true;         // changed since the composition was written
+    bool replayed = false;
+    std::vector<uint32_t> caveats;
+  };
+  struct Composition {
+    std::vector<uint64_t> node_ids;
+    std::vector<uint32_t> sites;
+    std::unordered_map<uint64_t, uint32_t> positions;
+    uint32_t next = 0;  // records come in node order more often than not
+  };
+  // Applies `change(exec, node or null)` to one node of a known exec.
+  template <typename Change>
+  void ChangeLocked(CUgraphExec exec, const std::unordered_map<CUgraphNode, size_t> Exec::*index,
+                    CUgraphNode key, Change&& change);
+  void ComposeLocked(Exec& exec);
+
+  TraceFile& file_;
+  const Cupti& cupti_;
+  std::atomic<uint32_t> generation_{1};  // of exec handles and compositions
+
+  // Under the trace's lock.
+  std::unordered_map<CUgraphNode, Node> nodes_;
+  std::unordered_map<CUgraphExec, Exec> execs_;
+  std::unordered_map<uint32_t, uint32_t> composition_of_exec_id_;
+  std::unordered_map<uint64_t, uint32_t> composition_by_content_;
+  std::deque<Composition> compositions_;  // by graph id
+  bool slots_exhausted_ = false;
+};
+
+}  // namespace hotproof::tracer
