@@ -13,8 +13,8 @@ namespace hotproof::catalog {
 
 class Classifier {
  public:
-  // The rules built into the program. `extra_rules_path`, if not empty, names a textproto file whose
-  // rules are tried first; errors name the file, the line and what to do.
+  // The rules built into the program. `extra_rules_path`, if not empty, names a textproto file
+  // whose rules are tried first; errors name the file, the line and what to do.
   static absl::StatusOr<Classifier> Create(const std::string& extra_rules_path = "");
 
   Classifier(Classifier&&) noexcept;

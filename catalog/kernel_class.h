@@ -11,17 +11,38 @@ namespace hotproof::catalog {
 
 // The implementation a kernel belongs to (docs/catalog.md lists what each one covers).
 enum class Path {
-  kUnknown, kCublasLt, kCublas, kCutlassVllm, kCutlassTorch, kDeepGemm, kFlashInfer, kTriton,
-  kMarlin, kMachete, kMoe, kCustom, kOther,
+  kUnknown,
+  kCublasLt,
+  kCublas,
+  kCutlassVllm,
+  kCutlassTorch,
+  kDeepGemm,
+  kFlashInfer,
+  kTriton,
+  kMarlin,
+  kMachete,
+  kMoe,
+  kCustom,
+  kOther,
 };
 
 // What a kernel does. kGemm includes GEMV, batched and grouped products.
 enum class Kind {
-  kOther, kGemm, kGemmReduce, kQuant, kAttention, kNorm, kActivation, kSampling, kMemory, kComm,
+  kOther,
+  kGemm,
+  kGemmReduce,
+  kQuant,
+  kAttention,
+  kNorm,
+  kActivation,
+  kSampling,
+  kMemory,
+  kComm,
   kElementwise,
 };
 
-// "cublaslt", "cutlass_vllm", "gemm_reduce", ...: the spellings used in reports and on the command line.
+// "cublaslt", "cutlass_vllm", "gemm_reduce", ...: the spellings used in reports and on the command
+// line.
 std::string_view PathName(Path path);
 std::string_view KindName(Kind kind);
 std::optional<Path> ParsePath(std::string_view name);
@@ -35,10 +56,11 @@ struct KernelClass {
   std::string a_dtype;  // "e4m3", "bf16", "fp16", "fp32", "tf32", "int8", ...
   std::string b_dtype;
   std::string scaling;  // "block", "tensor", "token_channel", "mx", "group", "channel", "none"
-  std::string tile;     // "128x16x128": rows of M, columns of N, depth K as the kernel's own name gives them
+  std::string
+      tile;  // "128x16x128": rows of M, columns of N, depth K as the kernel's own name gives them
   std::optional<int64_t> m, n, k;
-  std::string arch;     // "sm90", "sm80", ...
-  std::string rule;     // the rule that decided, "" when none matched
+  std::string arch;  // "sm90", "sm80", ...
+  std::string rule;  // the rule that decided, "" when none matched
 };
 
 }  // namespace hotproof::catalog

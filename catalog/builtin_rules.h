@@ -1,0 +1,16 @@
+// The textproto files of catalog/rules/, in the order in which they are tried; compiled into the
+// program (catalog/CMakeLists.txt writes their text into builtin_rules.cc in the build folder).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace hotproof::catalog {
+
+struct BuiltinRules {
+  std::string_view file;
+  std::string_view text;
+};
+std::span<const BuiltinRules> AllBuiltinRules();
+
+}  // namespace hotproof::catalog

@@ -1,0 +1,35 @@
+#include "catalog/classifier.h"
+
+#include <utility>
+
+#include "catalog/name/parsed_name.h"
+#include "catalog/rule_text.h"
+
+namespace hotproof::catalog {
+
+struct Classifier::Impl {
+  CompiledRules rules;
+};
+
+absl::StatusOr<Classifier> Classifier::Create(const std::string& extra_rules_path) {
+  auto rules = LoadRules(extra_rules_path);
+  if (!rules.ok()) return rules.status();
+  return Classifier(std::make_unique<const Impl>(Impl{*std::move(rules)}));
+}
+
+Classifier::Classifier(std::unique_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+Classifier::Classifier(Classifier&&) noexcept = default;
+Classifier& Classifier::operator=(Classifier&&) noexcept = default;
+Classifier::~Classifier() = default;
+
+KernelClass Classifier::Classify(std::string_view name) const {
+  const ParsedName parsed(name);
+  return impl_->rules.Classify(parsed);
+}
+
+std::string CanonicalName(std::string_view name) {
+  const ParsedName parsed(name);
+  return parsed.root() == nullptr ? std::string(name) : PrintCanonical(*parsed.root());
+}
+
+}  // namespace hotproof::catalog

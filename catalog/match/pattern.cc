@@ -1,0 +1,136 @@
+#include "catalog/match/pattern.h"
+
+#include <span>
+
+#include "catalog/match/pattern_terms.h"
+
+namespace hotproof::catalog {
+
+Pattern::Pattern() = default;
+Pattern::~Pattern() = default;
+
+const std::vector<std::string>& WordCache::Words(const Node& node) {
+  for (const auto& [known, words] : entries_) {
+    if (known == &node) return *words;
+  }
+  if (entries_.size() == kMaxEntries) {
+    uncached_ = SplitWords(node.text);
+    return uncached_;
+  }
+  entries_.emplace_back(&node, std::make_unique<std::vector<std::string>>(SplitWords(node.text)));
+  return *entries_.back().second;
+}
+
+namespace {
+
+using Term = Pattern::Term;
+
+// Scopes deeper than this belong to no kernel that a rule is written for.
+constexpr size_t kMaxComponents = 64;
+
+class Matcher {
+ public:
+  Matcher(WordCache& words, Captures* captures) : words_(words), captures_(captures) {}
+
+  bool MatchTerm(const Term& term, const Node& node) {
+    const size_t captured = captures_->size();
+    bool matches = false;
+    switch (term.kind) {
+      case Term::Kind::kAny:
+      case Term::Kind::kRest:
+        matches = true;
+        break;
+      case Term::Kind::kInteger:
+        matches = MatchInteger(term, node);
+        break;
+      case Term::Kind::kName:
+        matches = MatchName(term, node);
+        break;
+    }
+    if (!matches) {
+      captures_->resize(captured);
+    } else if (!term.capture.empty()) {
+      captures_->emplace_back(term.capture, &node);
+    }
+    return matches;
+  }
+
+ private:
+  using Terms = std::span<const std::unique_ptr<Term>>;
+  using Components = std::span<const Term::Component>;
+
+  bool MatchInteger(const Term& term, const Node& node) {
+    if (node.kind != Node::Kind::kLiteral) return false;
+    if (term.number.has_value() && *term.number != node.text) return false;
+    if (term.type == nullptr && term.number.has_value()) return true;
+    if (term.type == nullptr) return node.text != "true" && node.text != "false";
+    return !node.args.empty() && MatchTerm(*term.type, *node.args[0]);
+  }
+
+  bool MatchName(const Term& term, const Node& node) {
+    if (node.kind != Node::Kind::kName) return false;
+    const Node* chain[kMaxComponents];
+    size_t count = 0;
+    for (const Node* at = &node; at != nullptr; at = at->scope) {
+      if (count == kMaxComponents) return false;
+      chain[count++] = at;
+    }
+    return MatchComponents(term.components, std::span<const Node* const>(chain, count));
+  }
+
+  // `nodes` innermost first, `components` outermost first: both are consumed from the outside.
+  bool MatchComponents(Components components, std::span<const Node* const> nodes) {
+    if (components.empty()) return nodes.empty();
+    const auto& component = components.front();
+    if (!component.any_components) {
+      return !nodes.empty() && MatchComponent(component, *nodes.back()) &&
+             MatchComponents(components.subspan(1), nodes.first(nodes.size() - 1));
+    }
+    for (size_t skip = 0; skip <= nodes.size(); ++skip) {
+      if (MatchComponents(components.subspan(1), nodes.first(nodes.size() - skip))) return true;
+    }
+    return false;
+  }
+
+  bool MatchComponent(const Term::Component& component, const Node& node) {
+    if (node.kind != Node::Kind::kName) return false;
+    if (component.words != nullptr) {
+      if (!component.words->Matches(words_.Words(node))) return false;
+    } else if (component.identifier != node.text) {
+      return false;
+    }
+    return !component.has_args || (node.has_args && MatchArgs(component.args, node.args));
+  }
+
+  bool MatchArgs(Terms terms, Node::Args args) {
+    if (terms.empty()) return args.empty();
+    const Term& term = *terms.front();
+    if (term.kind != Term::Kind::kRest) {
+      return !args.empty() && MatchTerm(term, *args.front()) &&
+             MatchArgs(terms.subspan(1), args.subspan(1));
+    }
+    if (terms.size() == 1) return true;
+    for (size_t skip = 0; skip <= args.size(); ++skip) {
+      if (MatchArgs(terms.subspan(1), args.subspan(skip))) return true;
+    }
+    return false;
+  }
+
+  WordCache& words_;
+  Captures* captures_;
+};
+
+}  // namespace
+
+bool Pattern::Match(const Node& node, WordCache& words, Captures* captures) const {
+  captures->clear();
+  return Matcher(words, captures).MatchTerm(*root_, node);
+}
+
+bool Pattern::MayMatch(std::string_view identifier, uint64_t word_bits) const {
+  const auto& last = root_->components.back();
+  if (last.any_components) return true;
+  return last.words != nullptr ? last.words->MayMatch(word_bits) : last.identifier == identifier;
+}
+
+}  // namespace hotproof::catalog

@@ -1,0 +1,68 @@
+#include "catalog/rule_text.h"
+
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/text_format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "catalog/builtin_rules.h"
+
+namespace hotproof::catalog {
+namespace {
+
+// Keeps the first mistake; text format counts lines and columns from 0.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, int column, const std::string& message) override {
+    if (!text.empty()) return;
+    text = std::to_string(line + 1) + ":" + std::to_string(column + 1) + ": " + message;
+  }
+  std::string text;
+};
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  if (!file || !(content << file.rdbuf())) {
+    return absl::NotFoundError(path + ": cannot read the rules: " + std::strerror(errno) +
+                               "; give a textproto file of rules (docs/catalog.md)");
+  }
+  return content.str();
+}
+
+}  // namespace
+
+absl::StatusOr<RuleSet> ParseRules(std::string_view text, const std::string& source) {
+  RuleSet rules;
+  FirstError error;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  if (!parser.ParseFromString(std::string(text), &rules)) {
+    return absl::InvalidArgumentError(source + ":" + error.text +
+                                      "; see docs/catalog.md for the fields");
+  }
+  return rules;
+}
+
+absl::StatusOr<CompiledRules> LoadRules(const std::string& extra_rules_path) {
+  CompiledRules compiled;
+  const auto add = [&compiled](std::string_view text, const std::string& source) -> absl::Status {
+    auto rules = ParseRules(text, source);
+    return rules.ok() ? compiled.Add(*rules, source) : rules.status();
+  };
+  if (!extra_rules_path.empty()) {
+    const auto text = ReadFile(extra_rules_path);
+    if (!text.ok()) return text.status();
+    if (const auto status = add(*text, extra_rules_path); !status.ok()) return status;
+  }
+  for (const BuiltinRules& builtin : AllBuiltinRules()) {
+    if (const auto status = add(builtin.text, std::string(builtin.file)); !status.ok())
+      return status;
+  }
+  return compiled;
+}
+
+}  // namespace hotproof::catalog

@@ -1,0 +1,18 @@
+// Rules from text format. Called once, when a Classifier is built.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "catalog/rule_set.h"
+
+namespace hotproof::catalog {
+
+// `source` is the file's name, for messages that say where the mistake is.
+absl::StatusOr<RuleSet> ParseRules(std::string_view text, const std::string& source);
+
+// The extra rules first, then the built-in ones. `extra_rules_path` may be empty.
+absl::StatusOr<CompiledRules> LoadRules(const std::string& extra_rules_path);
+
+}  // namespace hotproof::catalog
