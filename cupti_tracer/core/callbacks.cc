@@ -74,7 +74,8 @@ constexpr uint32_t kGraphUpdatesReported = 130000;
 // The launching or node-adding call that this thread is in.
 struct CurrentCall {
   CUpti_CallbackId id = 0;
-  const CUpti_CallbackData* data = nullptr;
+  CUpti_CallbackData data = {};  // a copy: CUPTI's own lives only during its callback
+  bool active = false;
   bool captured = false;  // a node was created in it: no launch
 };
 thread_local CurrentCall current_call;
@@ -93,9 +94,9 @@ bool Succeeded(const CUpti_CallbackData& data) {
 }
 
 void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  const CurrentCall call = current_call;
-  current_call = {};
-  if (call.captured) return;
+  const bool captured = current_call.captured;
+  current_call.active = current_call.captured = false;
+  if (captured) return;
   Collection& collection = session.Begin();
   if (!Succeeded(data)) return;
   const uint32_t launches = LaunchesOfCall(id, data.functionParams);
@@ -137,13 +138,13 @@ void OnGraphLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callba
 }
 
 void OnNodeCreated(Session& session, const CUpti_GraphData& graph) {
-  if (current_call.data == nullptr) return;  // inside an instantiation: clones are reported as such
+  if (!current_call.active) return;  // inside an instantiation: clones are reported as such
   LaunchDescription description;
   if (IsKernelLaunch(current_call.id)) {
     current_call.captured = true;
-    description = DescribeLaunch(current_call.id, *current_call.data, 0);
+    description = DescribeLaunch(current_call.id, current_call.data, 0);
     description.captured = true;
-  } else if (!DescribeKernelNode(current_call.id, current_call.data->functionParams, description)) {
+  } else if (!DescribeKernelNode(current_call.id, current_call.data.functionParams, description)) {
     return;
   }
   Collection& collection = session.Begin();
@@ -264,7 +265,7 @@ void OnInstantiateExit(Session& session, CUpti_CallbackId id, const CUpti_Callba
 
 void OnDriverEnter(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   if (IsKernelLaunch(id) || IsKernelNodeCall(id)) {
-    current_call = {id, &data, false};
+    current_call = {id, data, true, false};
     return;
   }
   switch (id) {
@@ -288,7 +289,7 @@ void OnDriverExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackDat
   if (IsKernelLaunch(id)) return OnKernelLaunchExit(session, id, data);
   if (IsGraphLaunch(id)) return OnGraphLaunchExit(session, id, data);
   if (IsKernelNodeCall(id)) {
-    current_call = {};
+    current_call.active = current_call.captured = false;
     return;
   }
   switch (id) {
