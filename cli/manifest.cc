@@ -1,0 +1,118 @@
+#include "cli/manifest.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <google/protobuf/util/json_util.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <set>
+#include <utility>
+
+#include "trace/redact.h"
+
+namespace hotproof::cli {
+namespace {
+
+// A build inside the run starts thousands of short-lived compilers; those that had nothing to do
+// with a GPU are listed up to this many.
+constexpr int kMaxPlainProcesses = 2000;
+
+bool WriteAll(int fd, const std::string& text) {
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t n = write(fd, text.data() + done, text.size() - done);
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) done += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+}  // namespace
+
+void TraceFolder::Refresh() {
+  DIR* directory = opendir(path_.c_str());
+  if (directory == nullptr) return;
+  while (const dirent* entry = readdir(directory)) {
+    const std::string name = entry->d_name;
+    if (!name.ends_with(".hpt")) continue;
+    std::optional<TraceIdentity>& identity = by_name_[name];
+    if (!identity) identity = ReadTraceIdentity(path_ + "/" + name);
+  }
+  closedir(directory);
+}
+
+std::vector<TraceIdentity> TraceFolder::traces() const {
+  std::vector<TraceIdentity> traces;
+  for (const auto& [name, identity] : by_name_) {
+    if (identity) traces.push_back(*identity);
+  }
+  return traces;
+}
+
+void FillProcesses(const std::vector<SeenProcess>& seen, const std::vector<TraceIdentity>& traces,
+                   trace::Manifest& manifest) {
+  using Key = std::pair<uint32_t, uint64_t>;
+  std::set<Key> traced, listed;
+  for (const TraceIdentity& trace : traces) traced.insert({trace.pid, trace.start_ticks});
+
+  manifest.clear_processes();
+  int plain = 0;
+  for (const SeenProcess& process : seen) {
+    const Key key(static_cast<uint32_t>(process.pid), process.start_ticks);
+    const bool has_trace = traced.contains(key);
+    if (!has_trace && !process.holds_uvm && ++plain > kMaxPlainProcesses) continue;
+    listed.insert(key);
+    trace::Process& entry = *manifest.add_processes();
+    entry.set_pid(key.first);
+    entry.set_parent_pid(static_cast<uint32_t>(process.parent_pid));
+    entry.set_start_ticks(process.start_ticks);
+    entry.set_executable(process.executable);
+    for (const std::string& argument : trace::RedactArguments(process.arguments)) {
+      entry.add_arguments(argument);
+    }
+    entry.set_gpu(process.holds_uvm || has_trace);
+    entry.set_traced(has_trace);
+    entry.set_preloaded(process.preloaded);
+    entry.set_gpu_evidence(process.holds_uvm ? "uvm fd" : has_trace ? "trace" : "");
+  }
+  for (const TraceIdentity& trace : traces) {
+    if (!listed.insert({trace.pid, trace.start_ticks}).second) continue;
+    trace::Process& entry = *manifest.add_processes();
+    entry.set_pid(trace.pid);
+    entry.set_parent_pid(trace.parent_pid);
+    entry.set_start_ticks(trace.start_ticks);
+    entry.set_executable(trace.executable);
+    for (const std::string& argument : trace.arguments) entry.add_arguments(argument);
+    entry.set_gpu(true);
+    entry.set_traced(true);
+    entry.set_gpu_evidence("trace");
+  }
+}
+
+bool WriteManifest(const std::string& folder, const trace::Manifest& manifest) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  std::string json;
+  if (!google::protobuf::util::MessageToJsonString(manifest, &json, options).ok()) {
+    errno = EINVAL;
+    return false;
+  }
+  const std::string path = folder + "/" + kManifestName;
+  const std::string temporary = path + "." + std::to_string(getpid()) + ".tmp";
+  unlink(temporary.c_str());
+  const int fd =
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  const bool written = WriteAll(fd, json);
+  const int error = errno;
+  if (close(fd) == 0 && written && rename(temporary.c_str(), path.c_str()) == 0) return true;
+  const int last_error = written ? errno : error;
+  unlink(temporary.c_str());
+  errno = last_error;
+  return false;
+}
+
+}  // namespace hotproof::cli

@@ -1,0 +1,80 @@
+// Which processes descend from one process, and what shows that they used a GPU. Owned and polled
+// by `hotproof run` on its only thread; reads /proc and nothing else, changes nothing.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace hotproof::cli {
+
+// One descendant, as last seen.
+struct SeenProcess {
+  pid_t pid = 0, parent_pid = 0;
+  uint64_t start_ticks = 0;  // /proc/PID/stat field 22
+  std::string executable;
+  std::vector<std::string>
+      arguments;  // not redacted; as its program was started, before setproctitle
+  bool alive = true;
+  bool preloaded = false;  // the tracer's library was mapped
+  bool holds_uvm = false;  // opened /dev/nvidia-uvm itself (not inherited by a fork)
+};
+
+class ProcessTree {
+ public:
+  // `root`: whose descendants count (itself does not). `library_name`: file name to look for among
+  // the mappings. `proc`: where procfs is mounted; another folder in tests.
+  ProcessTree(pid_t root, std::string library_name, std::string proc = "/proc");
+
+  // Looks once. True when something changed that SeenProcess shows.
+  bool Poll();
+
+  // Everything seen so far, in the order of appearance; ended processes stay.
+  std::vector<SeenProcess> processes() const;
+  std::vector<pid_t> alive() const;
+
+ private:
+  // What tells one program from the next in the same process: exec changes both addresses.
+  struct Image {
+    uint64_t stack_address = 0, arguments_address = 0;
+    friend bool operator==(const Image&, const Image&) = default;
+  };
+  struct Stat {
+    char state = 0;
+    int threads = 0;
+    pid_t parent_pid = 0;
+    uint64_t start_ticks = 0;
+    Image image;
+    // A zombie with threads left is a process whose first thread ended early.
+    bool runs() const { return state != 'X' && (state != 'Z' || threads > 1); }
+  };
+  struct Entry {
+    SeenProcess seen;
+    Image image;
+    bool inherited_uvm = false;  // a forked child's copy of its parent's descriptor
+    bool doubtful_uvm = false;   // perhaps such a copy
+    int mapping_looks_left = 0;
+    uint64_t holds_uvm_since_poll = 0;
+  };
+
+  bool ReadStat(pid_t pid, Stat& stat) const;
+  bool HoldsUvm(pid_t pid) const;
+  bool MapsLibrary(pid_t pid) const;
+  std::vector<pid_t> ListPids() const;
+  void Add(pid_t pid, const Stat& stat);
+  bool Refresh(Entry& entry, const Stat& stat, bool first);
+  bool RefreshUvm(Entry& entry, bool first);
+
+  const pid_t root_;
+  const std::string library_name_, proc_;
+  std::vector<Entry> entries_;
+  std::map<pid_t, size_t> alive_;  // pid -> entry
+  std::set<pid_t> others_;         // processes that are not ours
+  uint64_t polls_ = 0;
+};
+
+}  // namespace hotproof::cli

@@ -1,0 +1,243 @@
+#include "cli/run.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/child.h"
+#include "cli/manifest.h"
+#include "cli/process_tree.h"
+#include "cli/tracer_library.h"
+#include "trace/redact.h"
+
+extern char** environ;
+
+namespace hotproof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kUsageError = 2;
+constexpr int kNotStarted = 127;
+constexpr int kPollMs = 50;
+constexpr std::chrono::seconds kDescendantsDeadline(10);
+constexpr std::chrono::seconds kManifestPeriod(1);
+
+struct Options {
+  std::string out;
+  std::string mode = "full";
+  std::vector<std::string> command;
+};
+
+uint64_t RealtimeNs() {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                   std::chrono::system_clock::now().time_since_epoch())
+                                   .count());
+}
+
+int Fail(int exit_code, const std::string& what) {
+  std::cerr << "hotproof: " << what << "\n";
+  return exit_code;
+}
+
+// The caller's environment with the tracer in front of whatever else is preloaded.
+std::vector<std::string> TracedEnvironment(const std::string& library, const std::string& out,
+                                           const std::string& mode) {
+  std::vector<std::string> preloads;
+  // A sanitizer's runtime has to be the first library of a program that is not built with it.
+  if (*HOTPROOF_SANITIZER_RUNTIME != '\0') preloads.emplace_back(HOTPROOF_SANITIZER_RUNTIME);
+  preloads.push_back(library);
+  const char* others = std::getenv("LD_PRELOAD");
+  if (others != nullptr && *others != '\0') preloads.emplace_back(others);
+
+  std::vector<std::string> environment = {absl::StrCat("LD_PRELOAD=", absl::StrJoin(preloads, ":")),
+                                          absl::StrCat("HOTPROOF_OUT=", out),
+                                          absl::StrCat("HOTPROOF_MODE=", mode)};
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("HOTPROOF_OUT=") &&
+        !text.starts_with("HOTPROOF_MODE=")) {
+      environment.emplace_back(text);
+    }
+  }
+  return environment;
+}
+
+// One run: the command, the processes it had, and the manifest that tells of them.
+class Run {
+ public:
+  Run(std::string folder, const std::string& library, const Options& options)
+      : folder_(std::move(folder)),
+        tree_(getpid(), fs::path(library).filename()),
+        traces_(folder_),
+        environment_(TracedEnvironment(library, folder_, options.mode)),
+        command_(options.command) {
+    manifest_.set_hotproof_version(HOTPROOF_VERSION);
+    for (const std::string& argument : trace::RedactArguments(command_)) {
+      manifest_.add_command(argument);
+    }
+    manifest_.set_start_realtime_ns(RealtimeNs());
+    std::string boot_id;
+    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot_id);
+    manifest_.set_boot_id(boot_id);
+  }
+
+  int Execute() {
+    if (!WriteManifest(folder_, manifest_)) {
+      return Fail(kUsageError, absl::StrCat("cannot write into ", folder_, ": ",
+                                            std::strerror(errno), "; nothing was started"));
+    }
+    if (const int error = child_.Start(command_, environment_); error != 0) {
+      Finish(kNotStarted);
+      return Fail(kNotStarted,
+                  absl::StrCat("cannot start ", command_[0], ": ", std::strerror(error)));
+    }
+    signal(SIGPIPE, SIG_IGN);
+    Look();
+    while (!child_.ended()) {
+      child_.Wait(kPollMs);
+      Look();
+    }
+    // Others may outlive the command, and the tracer in them may still be writing.
+    const Clock::time_point deadline = Clock::now() + kDescendantsDeadline;
+    Look();
+    while (!tree_.alive().empty() && Clock::now() < deadline && !child_.asked_to_stop()) {
+      child_.Wait(kPollMs);
+      Look();
+    }
+    Finish(child_.exit_code());
+    std::cerr << absl::StrCat("hotproof: ", Summary(), "\n") << std::flush;
+    return child_.exit_code();
+  }
+
+ private:
+  void Look() {
+    changed_ |= tree_.Poll();
+    if (Clock::now() < next_manifest_) return;
+    next_manifest_ = Clock::now() + kManifestPeriod;
+    const size_t before = traces_.traces().size();
+    traces_.Refresh();
+    if (!changed_ && traces_.traces().size() == before) return;
+    FillProcesses(tree_.processes(), traces_.traces(), manifest_);
+    // A full disk now may have room at the end.
+    changed_ = !WriteManifest(folder_, manifest_);
+  }
+
+  void Finish(int exit_code) {
+    traces_.Refresh();
+    FillProcesses(tree_.processes(), traces_.traces(), manifest_);
+    for (pid_t pid : tree_.alive()) manifest_.add_alive_pids(static_cast<uint32_t>(pid));
+    manifest_.set_exit_code(exit_code);
+    manifest_.set_end_realtime_ns(RealtimeNs());
+    manifest_.set_finished(true);
+    manifest_error_ = WriteManifest(folder_, manifest_) ? 0 : errno;
+  }
+
+  // What came of it and what to do next, in one line.
+  std::string Summary() const {
+    std::vector<std::string> untraced;
+    int gpu_processes = 0;
+    for (const trace::Process& process : manifest_.processes()) {
+      gpu_processes += process.gpu() ? 1 : 0;
+      if (process.gpu() && !process.traced()) untraced.push_back(absl::StrCat(process.pid()));
+    }
+    std::string text;
+    if (gpu_processes == 0) {
+      text = "no process used a GPU, so nothing was traced; 'hotproof doctor' tells what is here";
+    } else {
+      text =
+          absl::StrCat(traces_.traces().size(), " trace", traces_.traces().size() == 1 ? "" : "s",
+                       " in ", folder_, "; next: hotproof report ", folder_);
+    }
+    if (!untraced.empty()) {
+      absl::StrAppend(&text, "; GPU processes without a trace: ", absl::StrJoin(untraced, " "),
+                      " (see 'hotproof doctor')");
+    }
+    if (manifest_.alive_pids_size() > 0) {
+      absl::StrAppend(&text, "; still running: ", absl::StrJoin(manifest_.alive_pids(), " "));
+    }
+    if (manifest_error_ != 0) {
+      absl::StrAppend(&text, "; the manifest is incomplete: ", std::strerror(manifest_error_));
+    }
+    return text;
+  }
+
+  const std::string folder_;
+  ProcessTree tree_;
+  TraceFolder traces_;
+  const std::vector<std::string> environment_, command_;
+  trace::Manifest manifest_;
+  Child child_;
+  Clock::time_point next_manifest_ = Clock::now() + kManifestPeriod;
+  bool changed_ = false;
+  int manifest_error_ = 0;
+};
+
+// Traces of two runs in one folder would be added up and judged as one.
+bool HoldsEarlierRun(const fs::path& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().filename() == kManifestName || entry.path().extension() == ".hpt") return true;
+  }
+  return false;
+}
+
+int Main(const Options& options) {
+  const absl::StatusOr<std::string> library = FindTracerLibrary();
+  if (!library.ok()) return Fail(kUsageError, std::string(library.status().message()));
+  std::error_code error;
+  fs::create_directories(options.out, error);
+  const fs::path folder = error ? fs::path() : fs::canonical(options.out, error);
+  if (error || !fs::is_directory(folder)) {
+    return Fail(kUsageError, absl::StrCat("cannot create the folder ", options.out, ": ",
+                                          error ? error.message() : "it is a file"));
+  }
+  if (HoldsEarlierRun(folder)) {
+    return Fail(kUsageError,
+                absl::StrCat(folder.string(),
+                             " holds the traces of an earlier run, and two runs would be "
+                             "counted as one; give a new folder to -o"));
+  }
+  return Run(folder, *library, options).Execute();
+}
+
+}  // namespace
+
+CLI::App* AddRun(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* run = app.add_subcommand("run", "Run a command and trace every GPU process it starts");
+  run->add_option("-o,--out", options->out, "New folder for the traces and the manifest")
+      ->required()
+      ->type_name("DIR");
+  run->add_option("--mode", options->mode,
+                  "full: count and time every launch; count: count only, at the lowest cost")
+      ->check(CLI::IsMember({"full", "count"}))
+      ->capture_default_str();
+  run->add_option("command", options->command, "The command and its arguments, after --")
+      ->required()
+      ->type_name("COMMAND...");
+  run->footer(
+      "The exit code is the command's: 128 + n if signal n ended it, 127 if it could not be "
+      "started.\n"
+      "2: nothing was started (wrong usage, no libhotproof.so, the folder cannot be used).\n"
+      "stdout is the command's alone; run itself writes at most one line, to stderr, at the end.");
+  run->callback([options, &exit_code] { exit_code = Main(*options); });
+  return run;
+}
+
+}  // namespace hotproof::cli

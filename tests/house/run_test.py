@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""`hotproof run` from outside: exit codes, signals, streams, descendants, manifest.
+
+Usage: run_test.py HOTPROOF_PROGRAM [unittest arguments]
+"""
+import json
+import os
+import pathlib
+import pty
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HOTPROOF = os.path.abspath(sys.argv.pop(1))
+UVM = "/dev/nvidia-uvm"
+
+
+def wait_for(condition, what, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds} s for {what}")
+        time.sleep(0.02)
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="hotproof-run-")
+        self.root = pathlib.Path(self.folder.name)
+        self.out = self.root / "out"
+        # The commands here are not ours; leaks in them are nobody's concern.
+        self.environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+        self.environment.pop("LD_PRELOAD", None)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def words(self, *command, options=()):
+        return [HOTPROOF, "run", "-o", str(self.out), *options, "--", *command]
+
+    def run_(self, *command, options=(), environment=None, **more):
+        return subprocess.run(self.words(*command, options=options), capture_output=True, timeout=60,
+                              env={**self.environment, **(environment or {})}, **more)
+
+    def start(self, *command, stdout=subprocess.DEVNULL, **more):
+        return subprocess.Popen(self.words(*command), stdout=stdout, stderr=subprocess.PIPE,
+                                env=self.environment, **more)
+
+    def manifest(self):
+        return json.loads((self.out / "hotproof-manifest.json").read_text())
+
+    def command_process(self, name):
+        found = [p for p in self.manifest()["processes"] if os.path.basename(p["arguments"][0]) == name]
+        self.assertEqual(len(found), 1, self.manifest())
+        return found[0]
+
+
+class ExitCodes(RunTest):
+    def test_the_commands_own(self):
+        for code in (0, 1, 3, 42, 127, 255):
+            with self.subTest(code=code):
+                self.out = self.root / f"out{code}"
+                self.assertEqual(self.run_("sh", "-c", f"exit {code}").returncode, code)
+                self.assertEqual(self.manifest()["exitCode"], code)
+                self.assertTrue(self.manifest()["finished"])
+
+    def test_128_and_the_signal(self):
+        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV):
+            with self.subTest(signal=number):
+                self.out = self.root / f"out{number}"
+                self.assertEqual(self.run_("sh", "-c", f"kill -{int(number)} $$").returncode, 128 + number)
+
+    def test_127_when_it_cannot_be_started(self):
+        done = self.run_("/nowhere/program")
+        self.assertEqual(done.returncode, 127)
+        self.assertEqual(done.stderr, b"hotproof: cannot start /nowhere/program: No such file or directory\n")
+        self.assertEqual(self.manifest()["exitCode"], 127)
+        self.out = self.root / "out2"
+        plain_file = self.root / "not-executable"
+        plain_file.write_text("")
+        self.assertEqual(self.run_(str(plain_file)).returncode, 127)
+
+    def check_nothing_started(self, done, words):
+        self.assertEqual(done.returncode, 2, done)
+        self.assertEqual(done.stdout, b"")
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        self.assertIn(words, done.stderr)
+
+    def test_2_when_the_folder_cannot_be_used(self):
+        self.out.write_text("a file")
+        self.check_nothing_started(self.run_("echo", "ran"), b"cannot create the folder")
+
+    def test_2_when_the_folder_has_an_earlier_run(self):
+        self.assertEqual(self.run_("true").returncode, 0)
+        self.check_nothing_started(self.run_("echo", "ran"), b"holds the traces of an earlier run")
+
+    def test_2_without_the_library(self):
+        done = self.run_("echo", "ran", environment={"HOTPROOF_LIBRARY": "/nowhere/lib.so"})
+        self.check_nothing_started(done, b"HOTPROOF_LIBRARY is /nowhere/lib.so: there is no such file")
+
+    def test_2_for_wrong_usage(self):
+        for words in (["run"], ["run", "-o", str(self.out)], ["run", "--", "true"],
+                      ["run", "-o", str(self.out), "--mode", "wrong", "--", "true"]):
+            with self.subTest(words=words):
+                done = subprocess.run([HOTPROOF, *words], capture_output=True, env=self.environment)
+                self.assertEqual(done.returncode, 2, done)
+                self.assertFalse(self.out.exists())
+
+
+class Streams(RunTest):
+    def test_stdout_is_byte_equal_and_stderr_gets_one_line(self):
+        bytes_ = os.urandom(1 << 20)
+        (self.root / "bytes").write_bytes(bytes_)
+        done = self.run_("cat", str(self.root / "bytes"))
+        self.assertEqual(done.stdout, bytes_)
+        self.assertTrue(done.stderr.startswith(b"hotproof: "), done.stderr)
+        self.assertEqual(done.stderr.count(b"\n"), 1)
+
+    def test_stdin_and_stderr_are_the_commands(self):
+        done = self.run_("sh", "-c", "cat >&2", input=b"through\n")
+        self.assertEqual(done.stdout, b"")
+        self.assertEqual(done.stderr.splitlines()[0], b"through")
+
+    def test_arguments_after_the_dashes_are_left_alone(self):
+        done = self.run_("printf", "%s|", "-o", "--mode", "", "--", "--help", "a b")
+        self.assertEqual(done.stdout, b"-o|--mode||--|--help|a b|")
+
+
+class Environment(RunTest):
+    def value(self, name, environment=None, options=()):
+        return self.run_("sh", "-c", f'printf %s "${name}"', environment=environment, options=options).stdout.decode()
+
+    def test_the_library_comes_first_and_others_are_kept(self):
+        preload = self.value("LD_PRELOAD", {"LD_PRELOAD": "libm.so.6"}).split(":")
+        self.assertEqual(preload[-1], "libm.so.6")
+        self.assertEqual(os.path.basename(preload[-2]), "libhotproof.so")
+        self.assertTrue(os.path.isabs(preload[-2]))
+
+    def test_folder_and_mode(self):
+        self.assertEqual(self.value("HOTPROOF_OUT", {"HOTPROOF_OUT": "/old"}), str(self.out.resolve()))
+        self.out = self.root / "out2"
+        self.assertEqual(self.value("HOTPROOF_MODE"), "full")
+        self.out = self.root / "out3"
+        self.assertEqual(self.value("HOTPROOF_MODE", options=["--mode", "count"]), "count")
+        self.out = self.root / "out4"
+        self.assertEqual(self.value("OTHER", {"OTHER": "kept"}), "kept")
+
+    def test_the_library_is_seen_in_the_process(self):
+        self.run_("sleep", "0.5")
+        self.assertTrue(self.command_process("sleep")["preloaded"])
+
+
+class Signals(RunTest):
+    # Says when it is ready; counts signals for a moment after the first, then exits 40 + that number.
+    COUNTER = """
+import os, signal, sys, time
+seen = []
+signal.signal(getattr(signal, sys.argv[1]), lambda *_: seen.append(1))
+open(sys.argv[2], "w").close()
+while not seen: time.sleep(0.01)
+time.sleep(0.3)
+os._exit(40 + len(seen))
+"""
+
+    def test_are_passed_on_once(self):
+        for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"):
+            with self.subTest(signal=name):
+                self.out = self.root / name
+                ready = self.root / f"{name}.ready"
+                process = self.start(sys.executable, "-c", self.COUNTER, name, str(ready))
+                wait_for(ready.exists, "the command")
+                process.send_signal(getattr(signal, name))
+                self.assertEqual(process.wait(20), 41)
+                process.communicate()
+
+    def test_the_keyboard_interrupts_the_command_once(self):
+        ready = self.root / "ready"
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(HOTPROOF, self.words(sys.executable, "-c", self.COUNTER, "SIGINT", str(ready)),
+                      self.environment)
+        wait_for(ready.exists, "the command")
+        os.write(terminal, b"\x03")
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 41)
+        os.close(terminal)
+
+    def test_the_command_gets_the_callers_signal_mask(self):
+        done = self.run_("grep", "SigBlk", "/proc/self/status")
+        self.assertEqual(int(done.stdout.split()[1], 16), 0)
+
+
+class Descendants(RunTest):
+    def test_an_orphan_is_waited_for(self):
+        done_file = self.root / "done"
+        with open(self.root / "stdout", "wb") as stdout:
+            process = self.start("sh", "-c", f"(setsid sh -c 'sleep 1; touch {done_file}' &) ; exit 5", stdout=stdout)
+            _, stderr = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 5)
+        self.assertTrue(done_file.exists())
+        self.assertEqual(self.manifest()["alivePids"], [])
+        self.assertNotIn(b"still running", stderr)
+
+    def test_those_alive_after_ten_seconds_are_listed(self):
+        pid_file = self.root / "pid"
+        started = time.monotonic()
+        process = self.start("sh", "-c", f"setsid sleep 60 >/dev/null 2>&1 & echo $! >{pid_file}")
+        _, stderr = process.communicate(timeout=40)
+        seconds = time.monotonic() - started
+        pid = int(pid_file.read_text())
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(process.returncode, 0)
+        self.assertGreater(seconds, 9.5)
+        self.assertLess(seconds, 20)
+        self.assertEqual(self.manifest()["alivePids"], [pid])
+        self.assertIn(f"still running: {pid}".encode(), stderr)
+
+    def test_a_signal_ends_the_waiting(self):
+        pid_file = self.root / "pid"
+        process = self.start("sh", "-c", f"setsid sleep 60 >/dev/null 2>&1 & echo $! >{pid_file}")
+        wait_for(lambda: pid_file.exists() and pid_file.read_text(), "the orphan")
+        time.sleep(0.3)
+        process.terminate()
+        self.assertEqual(process.wait(5), 0)
+        process.communicate()
+        os.kill(int(pid_file.read_text()), signal.SIGKILL)
+
+    def test_grandchildren_and_what_they_exec_are_seen(self):
+        self.run_("sh", "-c", "sh -c 'sleep 0.4; exec tail -f /dev/null --pid=$PPID' & sleep 0.9")
+        names = [os.path.basename(p["arguments"][0]) for p in self.manifest()["processes"]]
+        self.assertIn("tail", names)  # where its shell was before
+
+
+class Manifest(RunTest):
+    def test_says_what_ran(self):
+        before = time.time_ns()
+        self.run_("sleep", "0.3")
+        manifest = self.manifest()
+        self.assertEqual(manifest["command"], ["sleep", "0.3"])
+        self.assertLessEqual(before, int(manifest["startRealtimeNs"]))
+        self.assertLess(int(manifest["startRealtimeNs"]) + 290_000_000, int(manifest["endRealtimeNs"]))
+        self.assertEqual(manifest["bootId"], pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+        process = self.command_process("sleep")
+        self.assertEqual(process["executable"], os.path.realpath("/bin/sleep"))
+        self.assertGreater(int(process["startTicks"]), 0)
+        self.assertFalse(process["gpu"])
+
+    def test_only_the_user_may_read_it(self):
+        os.umask(0)
+        self.run_("true")
+        self.assertEqual(stat.S_IMODE((self.out / "hotproof-manifest.json").stat().st_mode), 0o600)
+
+    def test_holds_no_secret(self):
+        self.run_("sh", "-c", "sleep 0.3", "x", "--api-key", "hunter2", "--hf-token=hunter3",
+                  "https://user:hunter4@example.org/")
+        text = (self.out / "hotproof-manifest.json").read_text()
+        self.assertNotIn("hunter", text)
+        self.assertIn("--api-key", text)
+
+    def test_a_killed_run_leaves_it_unfinished(self):
+        ready = self.root / "ready"
+        process = self.start("sh", "-c", f"echo $$ >{ready}; exec sleep 30")
+        wait_for(lambda: ready.exists() and ready.read_text(), "the command")
+        command = int(ready.read_text())
+        wait_for(lambda: self.manifest()["processes"], "the manifest to name the command")
+        process.kill()
+        process.wait(10)
+        os.kill(command, signal.SIGKILL)
+        process.communicate()
+        manifest = self.manifest()
+        self.assertFalse(manifest["finished"])
+        self.assertEqual([p["pid"] for p in manifest["processes"]], [command])
+        self.assertEqual([f.name for f in self.out.iterdir()], ["hotproof-manifest.json"])
+
+
+class GpuProcesses(RunTest):
+    """With a stand-in for the device file, in a mount namespace of the test's own."""
+
+    SETUP = ("mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 2>/dev/null || : >/dev/null; "
+             f": >{UVM}; exec ")
+
+    def run_with_device(self, script):
+        words = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+        if subprocess.run([*words, "sh", "-c", "mount -t tmpfs none /dev"], capture_output=True).returncode:
+            self.skipTest("needs the right to mount in a namespace of its own")
+        command = " ".join([*self.words("sh", "-c", f"'{script}'")])
+        done = subprocess.run([*words, "sh", "-c", self.SETUP + command], capture_output=True, timeout=60,
+                              env=self.environment)
+        self.assertEqual(done.returncode, 0, done)
+        return done.stderr.decode().splitlines()[-1]
+
+    def test_an_open_device_without_a_trace_is_said(self):
+        line = self.run_with_device(f"exec 9<{UVM}; sleep 0.4")
+        # The shell opened it; sleep only inherited the descriptor, but by exec: nobody can tell why it has it.
+        shell = next(p for p in self.manifest()["processes"] if p["arguments"][0] == "sh")
+        self.assertTrue(shell["gpu"])
+        self.assertEqual(shell["gpuEvidence"], "uvm fd")
+        self.assertFalse(shell["traced"])
+        self.assertIn(f"GPU processes without a trace: {shell['pid']}", line)
+
+    def test_a_forked_child_is_none(self):
+        self.run_with_device(f"exec 9<{UVM}; sleep 0.3 9<&-; (while :; do read x 8</dev/null; done) & "
+                             "sleep 0.4 9<&-; kill $!")
+        self.assertEqual([p["gpu"] for p in self.manifest()["processes"] if p["arguments"][0] == "sh"], [True, False])
+
+
+if __name__ == "__main__":
+    unittest.main()
