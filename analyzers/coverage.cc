@@ -1,0 +1,110 @@
+#include "analyzers/coverage.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "analyzers/loss_table.h"
+#include "analyzers/number.h"
+
+namespace hotproof::analyzers {
+namespace {
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool IsTraceOf(const trace::Header& header, const trace::Process& process,
+               const trace::Manifest& manifest) {
+  auto same_or_unknown = [](const auto& a, const auto& b, const auto& unknown) {
+    return a == b || a == unknown || b == unknown;
+  };
+  return header.pid() == process.pid() &&
+         same_or_unknown(header.process_start_ticks(), process.start_ticks(), uint64_t{0}) &&
+         same_or_unknown(header.boot_id(), manifest.boot_id(), std::string());
+}
+
+}  // namespace
+
+absl::StatusOr<trace::Manifest> LoadManifest(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read; check its permissions"));
+  std::stringstream text;
+  text << file.rdbuf();
+  trace::Manifest manifest;
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;  // of a newer hotproof
+  const auto status = google::protobuf::util::JsonStringToMessage(text.str(), &manifest, options);
+  if (!status.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": not a hotproof manifest (", std::string(status.message()),
+                     "); remove it, or name the .hpt files themselves"));
+  }
+  return manifest;
+}
+
+Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
+                       const std::vector<const trace::Header*>& headers) {
+  Coverage coverage;
+  if (manifests.empty()) return coverage;
+  coverage.state = report::Process::FULL;
+  auto add_problem = [&](Finding finding, uint32_t pid, const std::string& detail) {
+    const LossKind& kind = LossOf(finding);
+    report::Problem& problem = coverage.problems.emplace_back();
+    problem.set_severity(kind.severity);
+    problem.set_pid(pid);
+    problem.set_name(kind.name);
+    problem.set_detail(detail.empty() ? kind.meaning
+                                      : absl::StrCat(kind.meaning, ": ", detail));
+    problem.set_advice(kind.advice);
+    coverage.state = report::Process::PARTIAL;
+  };
+  for (const trace::Manifest& manifest : manifests) {
+    for (const trace::Process& process : manifest.processes()) {
+      if (!process.gpu()) continue;
+      const bool traced = std::any_of(headers.begin(), headers.end(), [&](const trace::Header* header) {
+        return IsTraceOf(*header, process, manifest);
+      });
+      if (traced) continue;
+      coverage.missing.push_back(process);
+      add_problem(Finding::kNoTrace, process.pid(),
+                  ProcessName(process.executable(), {process.arguments().begin(), process.arguments().end()}));
+    }
+    if (!manifest.finished()) add_problem(Finding::kManifestUnfinished, 0, "");
+  }
+  return coverage;
+}
+
+bool IsStillRunning(const std::vector<trace::Manifest>& manifests, const trace::Header& header) {
+  for (const trace::Manifest& manifest : manifests) {
+    if (!manifest.boot_id().empty() && !header.boot_id().empty() &&
+        manifest.boot_id() != header.boot_id()) {
+      continue;
+    }
+    const auto& alive = manifest.alive_pids();
+    if (std::find(alive.begin(), alive.end(), header.pid()) != alive.end()) return true;
+  }
+  return false;
+}
+
+std::string ProcessName(const std::string& executable, const std::vector<std::string>& arguments) {
+  std::string name = BaseName(executable);
+  if (name.empty() && !arguments.empty()) name = BaseName(arguments[0]);
+  if (name.empty()) return "(unnamed)";
+  // The script or module an interpreter runs says more than the interpreter.
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i] == "-m" || arguments[i] == "-c") {
+      if (arguments[i] == "-m" && i + 1 < arguments.size()) {
+        absl::StrAppend(&name, " -m ", arguments[i + 1]);
+      }
+      break;
+    }
+    if (arguments[i].empty() || arguments[i][0] == '-') continue;
+    absl::StrAppend(&name, " ", BaseName(arguments[i]));
+    break;
+  }
+  return name;
+}
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,34 @@
+// Whether every GPU process of a run has a trace, by the manifest that `hotproof run` left.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/manifest.pb.h"
+#include "proto/report.pb.h"
+#include "trace/tables.h"
+
+namespace hotproof::analyzers {
+
+// Reads hotproof-manifest.json. Errors: one line with the path and what to do.
+absl::StatusOr<trace::Manifest> LoadManifest(const std::string& path);
+
+struct Coverage {
+  report::Process::Coverage state = report::Process::NOT_CHECKED;  // of the run: never MISSING
+  std::vector<trace::Process> missing;  // GPU processes without a trace
+  std::vector<report::Problem> problems;
+
+  bool partial() const { return state == report::Process::PARTIAL; }
+};
+
+// `headers`: of the traces that were read. No manifest: NOT_CHECKED.
+Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
+                       const std::vector<const trace::Header*>& headers);
+
+bool IsStillRunning(const std::vector<trace::Manifest>& manifests, const trace::Header& header);
+
+// "python3 serve.py" from an executable and its arguments.
+std::string ProcessName(const std::string& executable, const std::vector<std::string>& arguments);
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,95 @@
+#include "analyzers/fold_trace.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace hotproof::analyzers {
+namespace {
+
+// For each chunk the smallest start of the timed records after it.
+std::vector<uint64_t> EarliestLaterStarts(const trace::TraceReader& reader) {
+  const auto& statistics = reader.tables().chunk_statistics;
+  std::vector<uint64_t> earliest(reader.chunk_count(), UINT64_MAX);
+  for (size_t i = earliest.size(); i-- > 1;) {
+    earliest[i - 1] = earliest[i];
+    if (i >= statistics.size()) {
+      earliest[i - 1] = 0;  // not told: anything may come
+    } else if (statistics[i].record_count() > statistics[i].untimed_count()) {
+      earliest[i - 1] = std::min<uint64_t>(earliest[i], statistics[i].first_start_ns());
+    }
+  }
+  return earliest;
+}
+
+// Hands out chunks, and lets threads through in the order of the chunks.
+class Turnstile {
+ public:
+  size_t TakeNext() { return next_.fetch_add(1, std::memory_order_relaxed); }
+
+  template <typename F>
+  void InOrder(size_t index, F&& f) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return turn_ == index; });
+    f();
+    ++turn_;
+    lock.unlock();
+    changed_.notify_all();
+  }
+
+ private:
+  std::atomic<size_t> next_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t turn_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> FoldTrace(const trace::TraceReader& reader,
+                                   std::span<Analyzer* const> analyzers,
+                                   const FoldOptions& options) {
+  const size_t chunks = reader.chunk_count();
+  const std::vector<uint64_t> earliest_later = EarliestLaterStarts(reader);
+  size_t threads = options.threads > 0 ? options.threads : std::thread::hardware_concurrency();
+  threads = std::clamp<size_t>(threads, 1, std::max<size_t>(chunks, 1));
+
+  std::vector<std::vector<std::unique_ptr<Analyzer>>> instances(threads);
+  for (auto& own : instances) {
+    for (const Analyzer* analyzer : analyzers) own.push_back(analyzer->Init());
+  }
+
+  Turnstile turnstile;
+  std::vector<std::string> errors;
+  auto work = [&](size_t worker) {
+    trace::ChunkColumns columns;
+    for (size_t index; (index = turnstile.TakeNext()) < chunks;) {
+      const absl::Status status = reader.ReadChunk(index, columns);
+      const Chunk chunk{index, columns, earliest_later[index]};
+      if (status.ok()) {
+        for (auto& analyzer : instances[worker]) analyzer->Fold(chunk);
+      }
+      turnstile.InOrder(index, [&] {
+        if (status.ok()) {
+          for (Analyzer* analyzer : analyzers) analyzer->FoldInOrder(chunk);
+        } else {
+          errors.push_back(std::string(status.message()));
+        }
+        if (options.progress) options.progress(index + 1, chunks);
+      });
+    }
+  };
+  std::vector<std::thread> pool;
+  for (size_t worker = 1; worker < threads; ++worker) pool.emplace_back(work, worker);
+  work(0);
+  for (std::thread& thread : pool) thread.join();
+
+  for (const auto& own : instances) {
+    for (size_t i = 0; i < analyzers.size(); ++i) analyzers[i]->Merge(*own[i]);
+  }
+  return errors;
+}
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,150 @@
+#include "analyzers/hot_path.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "analyzers/loss_table.h"
+#include "analyzers/number.h"
+
+namespace hotproof::analyzers {
+namespace {
+
+std::string DimText(std::optional<uint32_t> dim) { return dim ? absl::StrCat(*dim) : "?"; }
+
+report::Gemm ConstantsOf(const TraceIndex& index, uint32_t site) {
+  const KernelInfo& kernel = index.kernel(index.kernel_of_site(site));
+  const catalog::KernelClass& kernel_class = kernel.kernel_class;
+  const Shape& shape = index.shape_of_site(site);
+  report::Gemm row;
+  if (shape.m) row.set_m(*shape.m);
+  if (shape.n) row.set_n(*shape.n);
+  if (shape.k) row.set_k(*shape.k);
+  row.set_provenance(std::string(ProvenanceName(shape.provenance)));
+  row.set_path(std::string(catalog::PathName(kernel_class.path)));
+  row.set_kernel(kernel.canonical);
+  row.set_a_dtype(kernel_class.a_dtype);
+  row.set_b_dtype(kernel_class.b_dtype);
+  row.set_scaling(kernel_class.scaling);
+  row.set_tile(kernel_class.tile);
+  row.set_arch(kernel_class.arch);
+  row.set_cubin_hash(kernel.cubin_hash);
+  if (!shape.complete()) row.set_variant(index.VariantOfSite(site));
+  return row;
+}
+
+std::string KeyOf(const TraceIndex& index, uint32_t site, const report::Gemm& row) {
+  const Shape& shape = index.shape_of_site(site);
+  return absl::StrJoin(std::vector<std::string>{DimText(shape.n), DimText(shape.k), DimText(shape.m),
+                                                row.path(), row.kernel(), row.cubin_hash(),
+                                                row.variant(), row.provenance()},
+                       "\x1f");
+}
+
+// Bytes of one element; 0: unknown.
+double ElementBytes(const std::string& dtype) {
+  if (dtype == "bf16" || dtype == "fp16") return 2;
+  if (dtype == "fp32" || dtype == "tf32") return 4;
+  if (dtype == "e4m3" || dtype == "e5m2" || dtype == "int8") return 1;
+  if (dtype == "e2m1" || dtype == "int4") return 0.5;
+  return 0;
+}
+
+}  // namespace
+
+std::vector<uint32_t> HotPath::RowsOfSites(const ProcessAnalysis& process) {
+  const TraceIndex& index = *process.index;
+  std::vector<uint32_t> row_of_site(index.site_count(), kNoRow);
+  for (uint32_t site = 1; site < index.site_count(); ++site) {
+    if (index.kind_of_site(site) != catalog::Kind::kGemm) continue;
+    report::Gemm constants = ConstantsOf(index, site);
+    const uint32_t row = rows_.RowOf(KeyOf(index, site, constants));
+    if (row == info_.size()) info_.push_back({std::move(constants), {}, {}});
+    row_of_site[site] = row;
+  }
+  return row_of_site;
+}
+
+void HotPath::Merge(const ProcessAnalysis& process) {
+  const std::vector<uint32_t> row_of_site = RowsOfSites(process);
+  rows_.Add(process, row_of_site, phase_);
+  AddHelpers(process, row_of_site);
+  for (const trace::Device& device : process.header().devices()) {
+    // Double data rate: two transfers a clock.
+    const double peak = 2.0 * device.memory_clock_khz() * 1e3 * device.memory_bus_bits() / 8 / 1e9;
+    peak_bytes_per_ns_ = std::max(peak_bytes_per_ns_, peak);
+    l2_bytes_ = std::max<uint64_t>(l2_bytes_, device.l2_bytes());
+  }
+}
+
+void HotPath::AddHelpers(const ProcessAnalysis& process, const std::vector<uint32_t>& row_of_site) {
+  const TraceIndex& index = *process.index;
+  auto sums_of = [&](uint32_t helper_site, uint32_t gemm_site) -> HelperSums* {
+    const uint32_t row = row_of_site[gemm_site];
+    if (row == kNoRow) return nullptr;
+    const bool quant = index.kind_of_site(helper_site) == catalog::Kind::kQuant;
+    return quant ? &info_[row].quant : &info_[row].reduce;
+  };
+  for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
+    const uint32_t owner = process.helper_owner[slot];
+    if (owner == 0) continue;
+    HelperSums* sums = sums_of(index.site_of_slot(slot), index.site_of_slot(owner));
+    if (sums == nullptr) continue;
+    sums->launches[1] += LaunchesIn(process, slot, phase_);
+    sums->exclusive_ns[1] += TimesIn(process, slot, phase_).exclusive_ns;
+  }
+  if (!process.eager_order_proven()) return;
+  for (const auto& [sites, owned] : process.times.eager_helpers) {
+    HelperSums* sums = sums_of(sites.first, sites.second);
+    if (sums == nullptr) continue;
+    for (const int part : {0, 1}) {
+      if (part == 0 && phase_ == PhaseChoice::kSteady) continue;
+      sums->launches[1] += owned.launches[part];
+      sums->exclusive_ns[1] += owned.exclusive_ns[part];
+    }
+  }
+}
+
+void HotPath::FlagImpossible(const RowSums& sums, report::Gemm* row, report::Report* report) const {
+  const double weight_bytes = ElementBytes(row->b_dtype()) * row->n() * row->k();
+  if (weight_bytes == 0 || peak_bytes_per_ns_ == 0 || sums.timed_launches == 0) return;
+  const double bytes = weight_bytes + ElementBytes(row->a_dtype()) * row->m() * row->k();
+  const double mean_ns =
+      static_cast<double>(sums.duration_ns) / static_cast<double>(sums.timed_launches);
+  const double least_ns = bytes / peak_bytes_per_ns_;
+  if (mean_ns >= least_ns) return;
+  row->add_flags("faster_than_memory");
+  const LossKind& kind = LossOf(Finding::kImpossiblyFast);
+  report::Problem* problem = report->add_problems();
+  problem->set_severity(kind.severity);
+  problem->set_name(kind.name);
+  problem->set_count(Number(sums.timed_launches));
+  problem->set_detail(absl::StrFormat(
+      "%s: %dx%d by %s took %.1f us on average, its operands need %.1f us at %.0f GB/s", kind.meaning,
+      row->n(), row->k(), row->path(), mean_ns / 1e3, least_ns / 1e3, peak_bytes_per_ns_));
+  problem->set_advice(bytes <= static_cast<double>(l2_bytes_)
+                          ? "the operands fit in L2: use weights that rotate to measure it cold"
+                          : "its shape or its time is wrong: check the row's provenance");
+}
+
+void HotPath::Finish(uint64_t all_exclusive_ns, report::Report* report) const {
+  for (const uint32_t index : rows_.Sorted()) {
+    const RowSums& sums = rows_.sums(index);
+    report::Gemm* row = report->add_gemms();
+    *row = info_[index].constants;
+    FillRow(sums, all_exclusive_ns, row);
+    row->set_captured_nodes(Number(sums.captured_nodes));
+    if (sums.per_replay) row->set_launches_per_replay(*sums.per_replay);
+    const HelperSums &quant = info_[index].quant, &reduce = info_[index].reduce;
+    row->set_quant_launches(Number(quant.launches[1]));
+    row->set_reduce_launches(Number(reduce.launches[1]));
+    if (row->has_time_ns()) {
+      row->set_quant_time_ns(Number(quant.exclusive_ns[1]));
+      row->set_reduce_time_ns(Number(reduce.exclusive_ns[1]));
+    }
+    FlagImpossible(sums, row, report);
+  }
+}
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,40 @@
+// Which code path ran each GEMM: a row per shape, path and kernel, over all processes. Dims that are
+// not known keep launches apart by grid, block and masked arguments, since persistent kernels share
+// grid and tile.
+#pragma once
+
+#include <vector>
+
+#include "analyzers/helper_kernels.h"
+#include "analyzers/rows.h"
+#include "proto/report.pb.h"
+
+namespace hotproof::analyzers {
+
+class HotPath {
+ public:
+  explicit HotPath(PhaseChoice phase) : phase_(phase) {}
+
+  void Merge(const ProcessAnalysis& process);
+
+  // Appends the rows, and a problem for each that is faster than its memory allows.
+  // `all_exclusive_ns`: of all kernels of all processes.
+  void Finish(uint64_t all_exclusive_ns, report::Report* report) const;
+
+ private:
+  struct Row {  // what the first site of a row says; the same for all of them
+    report::Gemm constants;
+    HelperSums quant, reduce;  // of the chosen phase in [1]
+  };
+  std::vector<uint32_t> RowsOfSites(const ProcessAnalysis& process);
+  void AddHelpers(const ProcessAnalysis& process, const std::vector<uint32_t>& row_of_site);
+  void FlagImpossible(const RowSums& sums, report::Gemm* row, report::Report* report) const;
+
+  PhaseChoice phase_;
+  Rows rows_;
+  std::vector<Row> info_;  // by row
+  double peak_bytes_per_ns_ = 0;  // of the fastest device seen; 0: unknown
+  uint64_t l2_bytes_ = 0;
+};
+
+}  // namespace hotproof::analyzers

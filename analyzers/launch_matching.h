@@ -1,0 +1,75 @@
+// Matches what was asked (launch entries) with what ran (activity records), launch by launch: the
+// second of the two independent sources that completeness rests on; counters are the first.
+//
+// Missing executions of a launch are in flight if no later launch of its stream has a record, else
+// lost. A launch is kept until all its executions were seen, so memory grows with what is open, at most
+// kMaxOpen launches.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzers/analyzer.h"
+#include "analyzers/trace_index.h"
+
+namespace hotproof::analyzers {
+
+// Kernel executions of one device.
+struct MatchCounts {
+  uint64_t expected = 0;  // of launches listed in the trace
+  uint64_t recorded = 0;  // of them, those with a record, timed or not
+  uint64_t lost = 0;
+  uint64_t in_flight = 0;
+  uint64_t surplus = 0;  // records that no launch explains
+  uint64_t untimed = 0;
+};
+
+class LaunchMatching : public Analyzer {
+ public:
+  static constexpr size_t kMaxOpen = 1 << 20;
+
+  explicit LaunchMatching(const TraceIndex& index);
+
+  std::unique_ptr<Analyzer> Init() const override;
+  void FoldInOrder(const Chunk& chunk) override;
+
+  struct Result {
+    std::vector<MatchCounts> devices;  // by device id; launches on an unknown stream count in 0
+    uint64_t records_without_launch = 0;  // the tracer itself could not name the launch
+    uint64_t records_without_site = 0;
+    uint64_t duplicates = 0;  // a node recorded twice where another is missing
+    MatchCounts Total() const;
+  };
+  // `counted`: executions asked, by the counters. What they count beyond the listed launches is in
+  // flight, or lost if `damaged` (the trace lost chunks or launch entries).
+  Result Finish(uint64_t counted, bool damaged) &&;
+
+ private:
+  struct Open {
+    uint64_t correlation_id;
+    trace::Target target;
+    uint32_t stream;
+    uint32_t device;
+    uint32_t listed;  // launch entries seen: 1, or more for one call that launches on several devices
+    uint64_t seen;
+    uint64_t untimed;
+    uint64_t digest;  // sum over the seen nodes; tells a duplicate from a missing one
+  };
+  void ListLaunches(const trace::ChunkColumns& columns);
+  void CollectRuns(const trace::ChunkColumns& columns);
+  void MergeIntoOpen();
+  void CloseComplete();
+  bool IsComplete(const Open& open) const;
+  void Close(const Open& open);
+
+  const TraceIndex* index_;
+  std::vector<uint64_t> digests_;  // of the nodes [0, n)
+  std::vector<Open> open_;     // sorted by correlation id
+  std::vector<Open> arrivals_;  // of this chunk, several of one id allowed
+  std::vector<Open> scratch_;
+  std::vector<uint64_t> last_recorded_;  // by stream: the latest launch with a record
+  uint64_t last_recorded_anywhere_ = 0;
+  Result result_;
+};
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,59 @@
+#include "analyzers/phases.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace hotproof::analyzers {
+namespace {
+
+bool IsSteadyMark(const trace::SnapshotTable& snapshot) {
+  return snapshot.reason == trace::SNAPSHOT_REASON_MARK &&
+         (snapshot.label == "steady" || snapshot.label == "hotproof.steady");
+}
+
+bool IsReplay(const trace::SnapshotTable& snapshot) {
+  return snapshot.reason == trace::SNAPSHOT_REASON_FIRST_REPLAY ||
+         snapshot.reason == trace::SNAPSHOT_REASON_REPLAY_AFTER_CAPTURE;
+}
+
+}  // namespace
+
+Phases FindPhases(const trace::Tables& tables) {
+  Phases phases;
+  const trace::SnapshotTable* mark = nullptr;
+  const trace::SnapshotTable* replay = nullptr;
+  uint64_t marks = 0, captures = 0, replays = 0;
+  for (const trace::SnapshotTable& snapshot : tables.snapshots) {
+    if (IsSteadyMark(snapshot)) {
+      mark = &snapshot;
+      ++marks;
+    } else if (snapshot.reason == trace::SNAPSHOT_REASON_END_CAPTURE) {
+      replay = nullptr;
+      ++captures;
+    } else if (IsReplay(snapshot)) {
+      if (replay == nullptr) replay = &snapshot;
+      ++replays;
+    }
+  }
+
+  const trace::SnapshotTable* boundary = mark != nullptr ? mark : replay;
+  if (boundary == nullptr) {
+    phases.detail = replays == 0 ? "no graph replay and no steady mark"
+                                 : "no graph replay after the last capture and no steady mark";
+    return phases;
+  }
+  phases.phased = true;
+  phases.correlation_id = boundary->correlation_id;
+  phases.warmup = boundary->asked;
+  if (mark != nullptr) {
+    phases.detail = marks == 1 ? "at the steady mark"
+                               : absl::StrCat("at the last of ", marks, " steady marks");
+  } else if (captures > 0) {
+    phases.detail = absl::StrCat("at the first replay after the last of ", captures,
+                                 captures == 1 ? " capture" : " captures");
+  } else {
+    phases.detail = "at the first graph replay";
+  }
+  return phases;
+}
+
+}  // namespace hotproof::analyzers

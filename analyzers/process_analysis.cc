@@ -1,0 +1,43 @@
+#include "analyzers/process_analysis.h"
+
+#include <array>
+
+#include "analyzers/launch_matching.h"
+
+namespace hotproof::analyzers {
+
+std::string ProcessAnalysis::name() const {
+  return ProcessName(header().executable(),
+                     {header().arguments().begin(), header().arguments().end()});
+}
+
+bool ProcessAnalysis::eager_order_proven() const {
+  return completeness.completeness.lost() == 0 && completeness.completeness.untimed() == 0;
+}
+
+ProcessAnalysis AnalyzeTrace(std::unique_ptr<const trace::TraceReader> reader,
+                             const catalog::Classifier& classifier, const AnalyzeOptions& options) {
+  ProcessAnalysis analysis;
+  analysis.index = std::make_unique<TraceIndex>(reader->tables(), classifier);
+  const TraceIndex& index = *analysis.index;
+
+  // A new analyzer that reads launches or records is added here.
+  SlotTimes times(index);
+  LaunchMatching matching(index);
+  const std::array<Analyzer*, 2> analyzers = {&times, &matching};
+  const std::vector<std::string> chunk_errors = FoldTrace(*reader, analyzers, options.fold);
+
+  analysis.times = std::move(times).Finish();
+  analysis.helper_owner = GraphHelperOwners(index, analysis.times.slot_stream);
+  analysis.completeness = JudgeCompleteness(
+      {.index = index,
+       .issues = reader->issues(),
+       .chunk_errors = chunk_errors,
+       .matching = std::move(matching),
+       .times = analysis.times,
+       .still_running = IsStillRunning(options.manifests, reader->tables().header)});
+  analysis.reader = std::move(reader);
+  return analysis;
+}
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,44 @@
+// All that is known of one traced process: its tables, what was asked and what ran, by slot. Made once
+// per trace by AnalyzeTrace; reports and assertions are views of it. Immutable afterwards.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzers/completeness.h"
+#include "analyzers/coverage.h"
+#include "analyzers/fold_trace.h"
+#include "analyzers/slot_times.h"
+#include "analyzers/trace_index.h"
+#include "catalog/classifier.h"
+#include "trace/reader.h"
+
+namespace hotproof::analyzers {
+
+enum class PhaseChoice { kSteady, kAll };
+
+struct ProcessAnalysis {
+  std::unique_ptr<const trace::TraceReader> reader;
+  std::unique_ptr<const TraceIndex> index;
+  SlotTimes::Result times;
+  std::vector<uint32_t> helper_owner;  // by slot: slot of the GEMM a helper kernel belongs to, or 0
+  CompletenessResult completeness;
+
+  const trace::Header& header() const { return reader->tables().header; }
+  std::string name() const;
+  // Eager helpers count only where no record is missing between them and their GEMM.
+  bool eager_order_proven() const;
+};
+
+struct AnalyzeOptions {
+  FoldOptions fold;
+  std::vector<trace::Manifest> manifests;  // of the runs the trace may be of
+};
+
+ProcessAnalysis AnalyzeTrace(std::unique_ptr<const trace::TraceReader> reader,
+                             const catalog::Classifier& classifier,
+                             const AnalyzeOptions& options = {});
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,199 @@
+#include "analyzers/report.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "analyzers/hot_path.h"
+#include "analyzers/kernels.h"
+#include "analyzers/kinds.h"
+#include "analyzers/loss_table.h"
+#include "analyzers/number.h"
+#include "analyzers/rows.h"
+
+namespace hotproof::analyzers {
+namespace {
+
+void AddPaths(const ProcessAnalysis& analysis, report::Process* process, PhaseChoice phase) {
+  const TraceIndex& index = *analysis.index;
+  Rows rows;
+  std::vector<uint32_t> row_of_site(index.site_count(), kNoRow);
+  for (uint32_t site = 1; site < index.site_count(); ++site) {
+    if (index.kind_of_site(site) != catalog::Kind::kGemm) continue;
+    row_of_site[site] = rows.RowOf(std::string(catalog::PathName(index.path_of_site(site))));
+  }
+  rows.Add(analysis, row_of_site, phase);
+  for (const uint32_t row : rows.Sorted()) {
+    report::Path* path = process->add_paths();
+    path->set_path(rows.key(row));
+    path->set_launches(Number(rows.sums(row).launches));
+    path->set_warmup_launches(Number(rows.sums(row).warmup_launches));
+    if (rows.sums(row).per_replay) path->set_launches_per_replay(*rows.sums(row).per_replay);
+  }
+}
+
+std::string PhaseSentence(const report::Process& process) {
+  if (process.completeness().expected() == 0) return "";
+  if (process.phase() == "unphased") {
+    return absl::StrCat("; unphased (", process.phase_detail(), "), so all launches are shown");
+  }
+  return absl::StrCat("; steady begins ", process.phase_detail(), " (",
+                      WithThousands(process.warmup_launches()), " launches before, ",
+                      WithThousands(process.steady_launches()), " after)");
+}
+
+std::string PathSentence(const report::Process& process) {
+  std::vector<std::string> parts;
+  for (const report::Path& path : process.paths()) {
+    if (path.launches() == 0) continue;
+    std::string part = absl::StrCat(path.path(), " ", WithThousands(path.launches()));
+    if (path.has_launches_per_replay()) {
+      absl::StrAppend(&part, " (", WithThousands(path.launches_per_replay()), " a replay)");
+    }
+    parts.push_back(part);
+  }
+  return parts.empty() ? "" : absl::StrCat("; GEMM launches: ", absl::StrJoin(parts, ", "));
+}
+
+std::string TracerText(const trace::Header& header) {
+  if (header.format_major() == 0) return "";
+  std::string text = absl::StrCat("hotproof ", header.hotproof_version());
+  if (header.cupti_version() != 0) absl::StrAppend(&text, ", CUPTI ", header.cupti_version());
+  if (!header.cupti_path().empty()) absl::StrAppend(&text, " (", header.cupti_path(), ")");
+  if (header.driver_version() != 0) absl::StrAppend(&text, ", driver ", header.driver_version());
+  if (!header.driver_name().empty()) absl::StrAppend(&text, " (", header.driver_name(), ")");
+  return text;
+}
+
+void AddProcess(const ProcessAnalysis& analysis, const Coverage& coverage, PhaseChoice phase,
+                report::Report* report) {
+  report::Process* process = report->add_processes();
+  const TraceIndex& index = *analysis.index;
+  process->set_pid(analysis.header().pid());
+  process->set_name(analysis.name());
+  *process->mutable_completeness() = analysis.completeness.completeness;
+  process->set_coverage(coverage.state);
+  process->set_phase(index.phases().phased ? "steady" : "unphased");
+  process->set_phase_detail(index.phases().detail);
+  for (const report::DeviceCompleteness& device : analysis.completeness.devices) {
+    *process->add_devices() = device;
+  }
+  const std::string& path = analysis.reader->path();
+  process->set_trace(path.substr(path.rfind('/') + 1));
+  process->set_tracer(TracerText(analysis.header()));
+  uint64_t warmup = 0, steady = 0;
+  for (const SlotLaunches& launches : index.launches()) {
+    warmup += launches.warmup;
+    steady += launches.steady;
+  }
+  process->set_warmup_launches(Number(warmup));
+  process->set_steady_launches(Number(index.phases().phased ? steady : 0));
+  AddPaths(analysis, process, phase);
+  process->set_verdict(absl::StrCat(VerdictSentence(analysis.completeness), PhaseSentence(*process),
+                                    PathSentence(*process)));
+  for (report::Problem problem : analysis.completeness.problems) {
+    problem.set_pid(process->pid());
+    *report->add_problems() = std::move(problem);
+  }
+}
+
+void AddMissing(const trace::Process& missing, report::Report* report) {
+  report::Process* process = report->add_processes();
+  process->set_pid(missing.pid());
+  process->set_name(ProcessName(missing.executable(),
+                                {missing.arguments().begin(), missing.arguments().end()}));
+  process->set_coverage(report::Process::MISSING);
+  process->set_phase("unphased");
+  const LossKind& kind = LossOf(Finding::kNoTrace);
+  report::Completeness* completeness = process->mutable_completeness();
+  completeness->set_state(report::Completeness::NOT_COLLECTED);
+  report::Reason* reason = completeness->add_reasons();
+  reason->set_name(kind.name);
+  reason->set_detail(kind.meaning);
+  reason->set_affects_counts(true);
+  reason->set_affects_times(true);
+  process->set_verdict(absl::StrCat("NOT COLLECTED, so this says nothing about what ran: ", kind.meaning));
+}
+
+struct Sums {
+  double launches = 0, exclusive_ns = 0;
+  friend bool operator==(const Sums&, const Sums&) = default;
+};
+
+template <typename RowsOf>
+Sums SumOf(const RowsOf& rows) {
+  Sums sums;
+  for (const auto& row : rows) {
+    sums.launches += row.launches();
+    sums.exclusive_ns += row.exclusive_time_ns();
+  }
+  return sums;
+}
+
+void CheckSums(const Sums& whole, report::Report* report) {
+  const Sums gemms = SumOf(report->gemms());
+  Sums kind_gemm;
+  for (const report::Kind& kind : report->kinds()) {
+    if (kind.kind() == catalog::KindName(catalog::Kind::kGemm)) {
+      kind_gemm = {kind.launches(), kind.exclusive_time_ns()};
+    }
+  }
+  const LossKind& kind = LossOf(Finding::kSumsDisagree);
+  auto check = [&](const char* what, const Sums& parts, const Sums& all) {
+    if (parts == all) return;
+    report::Problem* problem = report->add_problems();
+    problem->set_severity(kind.severity);
+    problem->set_name(kind.name);
+    problem->set_detail(absl::StrFormat("%s: %s has %.0f launches and %.0f ns of %.0f and %.0f",
+                                        kind.meaning, what, parts.launches, parts.exclusive_ns,
+                                        all.launches, all.exclusive_ns));
+    problem->set_advice(kind.advice);
+  };
+  check("kernels", SumOf(report->kernels()), whole);
+  check("kinds", SumOf(report->kinds()), whole);
+  check("gemms", gemms, kind_gemm);
+}
+
+}  // namespace
+
+report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Coverage& coverage,
+                           PhaseChoice phase) {
+  report::Report report;
+  report.set_phase(phase == PhaseChoice::kAll ? "all" : "steady");
+  HotPath hot_path(phase);
+  Kernels kernels(phase);
+  Kinds kinds(phase);
+  uint64_t all_launches = 0, all_exclusive_ns = 0;
+  for (const ProcessAnalysis& process : processes) {
+    AddProcess(process, coverage, phase, &report);
+    // A new analyzer of processes is added here and below.
+    hot_path.Merge(process);
+    kernels.Merge(process);
+    kinds.Merge(process);
+    for (uint32_t slot = 0; slot < process.index->slot_count(); ++slot) {
+      all_launches += LaunchesIn(process, slot, phase);
+      all_exclusive_ns += TimesIn(process, slot, phase).exclusive_ns;
+    }
+  }
+  for (const trace::Process& missing : coverage.missing) AddMissing(missing, &report);
+  for (const report::Problem& problem : coverage.problems) *report.add_problems() = problem;
+
+  hot_path.Finish(all_exclusive_ns, &report);
+  kernels.Finish(all_exclusive_ns, &report);
+  kinds.Finish(all_exclusive_ns, &report);
+  CheckSums({Number(all_launches), Number(all_exclusive_ns)}, &report);
+  if (all_exclusive_ns > kMaxNumber || all_launches > kMaxNumber) {
+    report::Problem* problem = report.add_problems();
+    problem->set_severity(report::Problem::ERROR);
+    problem->set_name("number_limit");
+    problem->set_detail("a count or time exceeds 2^53 - 1 and is shown as that");
+  }
+  std::stable_sort(report.mutable_problems()->begin(), report.mutable_problems()->end(),
+                   [](const report::Problem& a, const report::Problem& b) {
+                     return a.severity() > b.severity();
+                   });
+  return report;
+}
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,17 @@
+// The report of a run: every analyzer's message over all its processes.
+#pragma once
+
+#include <span>
+
+#include "analyzers/coverage.h"
+#include "analyzers/process_analysis.h"
+#include "proto/report.pb.h"
+
+namespace hotproof::analyzers {
+
+// Rows add up: kernels and kinds to all launches and all busy time, GEMM rows to the kind gemm. If they
+// did not, the report would say so in `problems` ("sums_disagree").
+report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Coverage& coverage,
+                           PhaseChoice phase);
+
+}  // namespace hotproof::analyzers

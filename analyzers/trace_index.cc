@@ -1,0 +1,159 @@
+#include "analyzers/trace_index.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace hotproof::analyzers {
+namespace {
+
+constexpr uint64_t kNsPerHour = 3'600'000'000'000;
+
+uint64_t At(const std::vector<uint64_t>& values, size_t index) {
+  return index < values.size() ? values[index] : 0;
+}
+
+// FNV-1a: only tells argument sets of one kernel apart, within one report.
+uint64_t Digest(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325) {
+  for (const unsigned char c : bytes) hash = (hash ^ c) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+TraceIndex::TraceIndex(const trace::Tables& tables, const catalog::Classifier& classifier)
+    : tables_(&tables), phases_(FindPhases(tables)) {
+  ClassifyKernels(classifier);
+  LayOutSlots();
+  CountLaunches();
+  FindClockRange();
+  for (const trace::Stream& stream : tables.streams) stream_device_.push_back(stream.device_id());
+}
+
+void TraceIndex::ClassifyKernels(const catalog::Classifier& classifier) {
+  kernels_.resize(std::max<size_t>(tables_->kernels.size(), 1));
+  kernels_[0].name = kernels_[0].canonical = "(unknown kernel)";
+  for (size_t id = 1; id < kernels_.size(); ++id) {
+    const trace::Kernel& kernel = tables_->kernels[id];
+    KernelInfo& info = kernels_[id];
+    info.name = kernel.name().empty() ? "(unnamed kernel)" : kernel.name();
+    info.canonical = catalog::CanonicalName(info.name);
+    info.kernel_class = classifier.Classify(info.name);
+    if (kernel.cubin_hash() != 0) info.cubin_hash = absl::StrFormat("%016x", kernel.cubin_hash());
+  }
+  sites_.resize(std::max<size_t>(tables_->sites.size(), 1));
+  for (size_t id = 1; id < sites_.size(); ++id) {
+    const trace::Site& site = tables_->sites[id];
+    SiteInfo& info = sites_[id];
+    info.kernel = site.kernel_id() < kernels_.size() ? site.kernel_id() : 0;
+    const catalog::KernelClass& kernel_class = kernels_[info.kernel].kernel_class;
+    info.kind = kernel_class.kind;
+    if (info.kind != catalog::Kind::kGemm) continue;
+    std::string contradiction;
+    info.shape = ShapeOf(site, kernel_class, *tables_, &contradiction);
+    if (!contradiction.empty()) {
+      shape_contradictions_.push_back(
+          absl::StrCat(contradiction, ": site ", id, ", ", kernels_[info.kernel].canonical));
+    }
+  }
+}
+
+void TraceIndex::LayOutSlots() {
+  slot_site_.resize(sites_.size());
+  for (size_t id = 0; id < sites_.size(); ++id) slot_site_[id] = static_cast<uint32_t>(id);
+  const size_t graphs = std::max<size_t>(tables_->graphs.size(), 1);
+  graph_slot_.assign(graphs + 1, static_cast<uint32_t>(slot_site_.size()));
+  for (size_t graph = 0; graph < graphs; ++graph) {
+    graph_slot_[graph] = static_cast<uint32_t>(slot_site_.size());
+    if (graph >= tables_->graphs.size()) continue;
+    for (const uint32_t site : tables_->graphs[graph].node_sites) {
+      slot_site_.push_back(site < sites_.size() ? site : 0);
+    }
+  }
+  graph_slot_[graphs] = static_cast<uint32_t>(slot_site_.size());
+}
+
+void TraceIndex::CountLaunches() {
+  launches_.resize(slot_site_.size());
+  auto split = [this](uint64_t total, uint64_t before) {
+    if (before > total) {
+      counters_ran_backwards_ = true;
+      before = total;
+    }
+    return SlotLaunches{before, total - before};
+  };
+  const trace::CounterValues& end = tables_->asked;
+  const trace::CounterValues& before = phases_.warmup;
+
+  for (size_t id = 1; id < std::max(end.sites.size(), sites_.size()); ++id) {
+    const SlotLaunches launches = split(At(end.sites, id), At(before.sites, id));
+    if (id < sites_.size() && tables_->sites[id].id() == id) {
+      launches_[id] = launches;
+    } else if (launches.total() > 0) {
+      launches_without_table_ += launches.total();
+      launches_[0].warmup += launches.warmup;
+      launches_[0].steady += launches.steady;
+    }
+  }
+  const SlotLaunches overflow = split(At(end.sites, 0), At(before.sites, 0));
+  launches_without_slot_ = overflow.total();
+  launches_[0].warmup += overflow.warmup;
+  launches_[0].steady += overflow.steady;
+
+  replays_without_table_ = At(end.graphs, 0);
+  for (size_t id = 1; id < end.graphs.size(); ++id) {
+    const SlotLaunches replays = split(At(end.graphs, id), At(before.graphs, id));
+    if (id + 1 >= graph_slot_.size() || tables_->graphs[id].id != id) {
+      replays_without_table_ += replays.total();
+      continue;
+    }
+    for (uint32_t slot = graph_slot_[id]; slot < graph_slot_[id + 1]; ++slot) launches_[slot] = replays;
+  }
+}
+
+// Records an hour outside the clock pairs the tracer took are not times of this process.
+void TraceIndex::FindClockRange() {
+  if (tables_->clocks.empty()) return;
+  uint64_t low = UINT64_MAX, high = 0;
+  for (const trace::ClockPair& pair : tables_->clocks) {
+    if (pair.cupti_ns() == 0) continue;
+    low = std::min<uint64_t>(low, pair.cupti_ns());
+    high = std::max<uint64_t>(high, pair.cupti_ns());
+  }
+  if (high == 0) return;
+  clock_low_ns_ = low > kNsPerHour ? low - kNsPerHour : 1;
+  clock_high_ns_ = high + kNsPerHour;
+}
+
+catalog::Path TraceIndex::path_of_site(uint32_t site) const {
+  return kernels_[sites_[site].kernel].kernel_class.path;
+}
+
+std::string TraceIndex::VariantOfSite(uint32_t site_id) const {
+  if (site_id == 0 || site_id >= tables_->sites.size()) return "";
+  const trace::Site& site = tables_->sites[site_id];
+  // Tensor maps hold addresses in their own encoding: their dims stand in for their bytes.
+  std::string bytes = site.arguments();
+  uint64_t digest = 0xcbf29ce484222325;
+  for (const trace::TensorMapUse& use : site.tensor_maps()) {
+    for (size_t i = use.argument_offset(); i < use.argument_offset() + 128 && i < bytes.size(); ++i) {
+      bytes[i] = 0;
+    }
+    if (use.tensor_map_id() >= tables_->tensor_maps.size()) continue;
+    trace::TensorMap map = tables_->tensor_maps[use.tensor_map_id()];
+    map.clear_id();
+    digest = Digest(map.SerializeAsString(), digest);
+  }
+  std::string variant =
+      absl::StrFormat("grid %dx%dx%d block %dx%dx%d", site.grid_x(), site.grid_y(), site.grid_z(),
+                      site.block_x(), site.block_y(), site.block_z());
+  if (!bytes.empty()) {
+    absl::StrAppendFormat(&variant, " arguments %08x", Digest(bytes, digest) & 0xffffffff);
+  } else if (site.arguments_overflowed()) {
+    absl::StrAppend(&variant, " arguments not kept");
+  }
+  return variant;
+}
+
+}  // namespace hotproof::analyzers
