@@ -12,4 +12,6 @@ inline constexpr size_t kMaxColumnsBytes = size_t{256} << 20;  // of a columns f
 // bytes a record and 20 a launch, stay under kMaxColumnsBytes.
 inline constexpr size_t kMaxPendingEntries = size_t{1} << 21;
 
+inline constexpr uint32_t kMaxCounterSlots = uint32_t{1} << 20;  // of each table of a counter file
+
 }  // namespace hotproof::trace

@@ -1,0 +1,24 @@
+// Decodes a columns frame's message into ChunkColumns. Stateless; any thread.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "trace/reader.h"
+#include "trace/tables.h"
+
+namespace hotproof::trace {
+
+// `message`: a Chunk with launches and records, followed by FrameDecoder::kPadding readable bytes.
+// `statistics`: those of its head. Errors (DataLoss): columns that contradict each other.
+absl::Status DecodeColumns(std::string_view message, const ChunkStatistics& statistics,
+                           const Tables& tables, ChunkColumns& columns);
+
+// Field numbers of Launches and Records in `message` that this version does not know.
+struct UnknownColumns {
+  std::vector<uint32_t> chunk, launches, records;
+};
+UnknownColumns FindUnknownColumns(std::string_view message);
+
+}  // namespace hotproof::trace

@@ -1,0 +1,171 @@
+#include "trace/frame_scanner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "protozero/pbf_reader.hpp"
+#include "trace/limits.h"
+#include "trace/wire_fields.h"
+#include "xxhash.h"
+#include "zstd_errors.h"
+
+namespace hotproof::trace {
+namespace {
+
+constexpr std::string_view kMagic(kZstdMagic, sizeof(kZstdMagic));
+constexpr size_t kMaxFrameHeaderBytes = 18;
+
+bool HasColumns(std::string_view message) {
+  try {
+    protozero::pbf_reader reader(message.data(), message.size());
+    while (reader.next()) {
+      if (reader.tag() == wire::kLaunches || reader.tag() == wire::kRecords) return true;
+      reader.skip();
+    }
+  } catch (const protozero::exception&) {
+  }
+  return false;
+}
+
+}  // namespace
+
+void FrameScanner::AddIssue(ReadIssue::Kind kind, uint64_t offset, uint64_t lost_bytes,
+                            std::string detail) {
+  issues_.push_back({kind, offset, lost_bytes, std::move(detail)});
+}
+
+FrameScanner::Result FrameScanner::ReadHead(uint64_t offset, Chunk& head, uint64_t& frame_bytes) {
+  size_t want = size_t{64} << 10;
+  std::string_view view = window_.At(offset, want);
+  if (view.substr(0, kMagic.size()) != kMagic.substr(0, std::min(kMagic.size(), view.size()))) {
+    return Result::kDamaged;
+  }
+  const uint64_t left = file_.size_bytes() - offset;
+  const unsigned long long content = ZSTD_getFrameContentSize(view.data(), view.size());
+  if (content == ZSTD_CONTENTSIZE_ERROR && view.size() < kMaxFrameHeaderBytes) {
+    return Result::kIncomplete;
+  }
+  if (content > kMaxColumnsBytes) return Result::kDamaged;  // unknown and error included
+  const size_t most = ZSTD_compressBound(content);
+  for (;;) {
+    const size_t size = ZSTD_findFrameCompressedSize(view.data(), view.size());
+    if (!ZSTD_isError(size)) {
+      frame_bytes = size;
+      break;
+    }
+    resync_bytes_ += view.size();
+    if (ZSTD_getErrorCode(size) != ZSTD_error_srcSize_wrong) return Result::kDamaged;
+    if (want >= left) return Result::kIncomplete;
+    if (want > most) return Result::kDamaged;
+    want *= 4;
+    view = window_.At(offset, want);
+  }
+  if (!decoder_.Decode(view.substr(0, frame_bytes), kMaxColumnsBytes)) {
+    resync_bytes_ += content;
+    return Result::kDamaged;
+  }
+  const std::string_view message = decoder_.message();
+  if (HasColumns(message)) return Result::kOrphanColumns;
+  head.Clear();
+  if (message.size() > kMaxHeadBytes ||
+      !head.ParseFromArray(message.data(), static_cast<int>(message.size()))) {
+    return Result::kDamaged;
+  }
+  return Result::kHead;
+}
+
+uint64_t FrameScanner::FindMagic(uint64_t offset) {
+  constexpr size_t kStepBytes = size_t{1} << 20;
+  for (;; offset += kStepBytes - kMagic.size() + 1) {
+    const std::string_view view = window_.At(offset, kStepBytes);
+    const size_t found = view.find(kMagic);
+    if (found != std::string_view::npos) return offset + found;
+    if (view.size() < kStepBytes) return file_.size_bytes();
+  }
+}
+
+uint64_t FrameScanner::HashAt(uint64_t offset, uint64_t bytes) {
+  constexpr uint64_t kStepBytes = uint64_t{1} << 20;
+  if (bytes <= kStepBytes) {
+    const std::string_view view = window_.At(offset, bytes);
+    return XXH3_64bits(view.data(), view.size());
+  }
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  for (uint64_t at = 0; at < bytes; at += kStepBytes) {
+    const std::string_view view = window_.At(offset + at, std::min(kStepBytes, bytes - at));
+    XXH3_64bits_update(&state, view.data(), view.size());
+  }
+  return XXH3_64bits_digest(&state);
+}
+
+void FrameScanner::TakeColumns(ScannedChunk& chunk) {
+  if (!chunk.head.has_columns_frame()) return;
+  chunk.columns_offset_bytes = offset_;
+  const uint64_t bytes = chunk.head.columns_frame().size_bytes();
+  const uint64_t left = file_.size_bytes() - offset_;
+  if (bytes > left) {
+    chunk.columns_lost = true;
+    AddIssue(ReadIssue::Kind::kTornTail, offset_, left,
+             absl::StrCat("the columns of chunk ", chunk.head.sequence(), " end after ", left,
+                          " of ", bytes, " bytes"));
+    offset_ = file_.size_bytes();
+    return;
+  }
+  if (HashAt(offset_, bytes) != chunk.head.columns_frame().hash()) {
+    chunk.columns_lost = true;
+    AddIssue(ReadIssue::Kind::kCorruptFrame, offset_, bytes,
+             absl::StrCat("the columns of chunk ", chunk.head.sequence(),
+                          " are not the bytes that were written"));
+  } else {
+    chunk.columns_bytes = bytes;
+  }
+  offset_ += bytes;
+}
+
+std::optional<ScannedChunk> FrameScanner::Next() {
+  std::optional<Result> damage;
+  uint64_t damage_begin = 0;
+  std::optional<ScannedChunk> found;
+  while (!found && offset_ < file_.size_bytes()) {
+    ScannedChunk chunk;
+    chunk.offset_bytes = offset_;
+    uint64_t frame_bytes = 0;
+    const Result result = ReadHead(offset_, chunk.head, frame_bytes);
+    if (result == Result::kHead) {
+      found = std::move(chunk);
+      offset_ += frame_bytes;
+      continue;
+    }
+    if (!damage) {
+      damage = result;
+      damage_begin = offset_;
+    }
+    // A frame whose size is known may be followed by a good one; otherwise look for one.
+    const uint64_t next = offset_ + frame_bytes;
+    if (frame_bytes != 0 &&
+        (next == file_.size_bytes() || window_.At(next, kMagic.size()) == kMagic)) {
+      offset_ = next;
+    } else if (resync_bytes_ > (uint64_t{1} << 30) + 16 * file_.size_bytes()) {
+      offset_ = file_.size_bytes();  // not a file that was ever a trace
+    } else {
+      offset_ = FindMagic(offset_ + 1);
+    }
+  }
+  if (damage) {
+    const uint64_t damage_end = found ? found->offset_bytes : file_.size_bytes();
+    const bool torn = *damage == Result::kIncomplete && !found;
+    if (heads_ == 0) only_torn_ = torn && damage_begin == 0;
+    AddIssue(torn ? ReadIssue::Kind::kTornTail : ReadIssue::Kind::kCorruptFrame, damage_begin,
+             damage_end - damage_begin,
+             torn ? "the last frame is incomplete" : "no frame can be read here");
+  }
+  if (found) {
+    ++heads_;
+    TakeColumns(*found);
+  }
+  return found;
+}
+
+}  // namespace hotproof::trace

@@ -1,0 +1,55 @@
+// Walks a trace from frame to frame: decodes every chunk's head, checks and skips its columns, and
+// finds its way past damage. Used once, by TraceReader::Open.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/trace.pb.h"
+#include "trace/file_window.h"
+#include "trace/frame_decoder.h"
+#include "trace/reader.h"
+
+namespace hotproof::trace {
+
+struct ScannedChunk {
+  Chunk head;
+  uint64_t offset_bytes = 0;
+  uint64_t columns_offset_bytes = 0, columns_bytes = 0;  // 0 bytes: none
+  bool columns_lost = false;                             // torn or damaged
+};
+
+class FrameScanner {
+ public:
+  FrameScanner(const File& file, std::vector<ReadIssue>& issues)
+      : file_(file), window_(file), issues_(issues) {}
+
+  // The next chunk whose head is whole; nullopt at the end of the file.
+  std::optional<ScannedChunk> Next();
+  // Nothing but an incomplete first frame: a trace whose process ended early, for all one can tell.
+  bool only_torn() const { return heads_ == 0 && only_torn_; }
+
+ private:
+  enum class Result { kHead, kOrphanColumns, kIncomplete, kDamaged };
+
+  Result ReadHead(uint64_t offset, Chunk& head, uint64_t& frame_bytes);
+  void TakeColumns(ScannedChunk& chunk);
+  uint64_t HashAt(uint64_t offset, uint64_t bytes);
+  // The next place after `offset` where a frame may begin, or the end of the file.
+  uint64_t FindMagic(uint64_t offset);
+  void AddIssue(ReadIssue::Kind kind, uint64_t offset, uint64_t lost_bytes, std::string detail);
+
+  const File& file_;
+  FileWindow window_;
+  std::vector<ReadIssue>& issues_;
+  FrameDecoder decoder_;
+  uint64_t offset_ = 0;
+  uint64_t heads_ = 0;
+  bool only_torn_ = false;
+  uint64_t resync_bytes_ = 0;  // looked at in vain; bounds the work on hostile files
+};
+
+}  // namespace hotproof::trace

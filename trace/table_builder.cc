@@ -1,0 +1,191 @@
+#include "trace/table_builder.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "trace/varint.h"
+
+namespace hotproof::trace {
+namespace {
+
+// Ids are given densely. One far beyond the entries seen so far is not an id, even with a few
+// thousand entries lost.
+bool IsPlausibleId(uint32_t id, uint64_t entries) { return id != 0 && id <= 65536 + 16 * entries; }
+
+// Snapshots are held as full counter values; more than 512 MiB of them are not a trace of ours.
+constexpr uint64_t kMaxSnapshotWords = uint64_t{1} << 26;
+
+void AddCounts(const std::vector<std::pair<uint32_t, uint64_t>>& counts,
+               std::vector<uint64_t>& to) {
+  for (const auto& [id, count] : counts) to[id < to.size() ? id : 0] += count;
+}
+
+}  // namespace
+
+TableBuilder::TableBuilder(Tables& tables, std::vector<ReadIssue>& issues)
+    : tables_(tables), issues_(issues) {
+  tables.kernels.resize(1);
+  tables.attributes.resize(1);
+  tables.tensor_maps.resize(1);
+  tables.sites.resize(1);
+  tables.graphs.resize(1);
+  tables.streams.resize(1);
+}
+
+void TableBuilder::AddMalformed(std::string detail) {
+  constexpr size_t kMaxIssues = 1000;  // enough to say that the file is bad
+  if (issues_.size() > kMaxIssues) return;
+  issues_.push_back({ReadIssue::Kind::kMalformedChunk, offset_bytes_, 0, std::move(detail)});
+}
+
+template <typename Entry>
+void TableBuilder::Place(std::vector<Entry>& table, uint64_t& entries, uint32_t id, Entry entry,
+                         const char* table_name) {
+  if (!IsPlausibleId(id, entries)) {
+    AddMalformed(absl::StrCat(table_name, " id ", id, " is out of range; entry ignored"));
+    return;
+  }
+  ++entries;
+  if (id >= table.size()) table.resize(id + 1);
+  table[id] = std::move(entry);
+}
+
+TableBuilder::Increments TableBuilder::Decode(const Counters& counters) {
+  const auto decode = [this](const auto& ids, const auto& counts) {
+    if (ids.size() != counts.size()) AddMalformed("counter ids and counts differ in number");
+    SparseCounts result;
+    uint32_t id = 0;
+    for (int i = 0; i < std::min(ids.size(), counts.size()); ++i) {
+      result.push_back({id += static_cast<uint32_t>(ids[i]), counts[i]});
+    }
+    return result;
+  };
+  return {decode(counters.site_ids(), counters.site_counts()),
+          decode(counters.graph_ids(), counters.graph_counts())};
+}
+
+void TableBuilder::FoldGraph(const Graph& graph) {
+  GraphTable table;
+  table.id = graph.id();
+  table.exec_graph_id = graph.exec_graph_id();
+  table.source_graph_id = graph.source_graph_id();
+  table.replaces = graph.replaces();
+  uint64_t node_id = 0;
+  for (const int64_t delta : graph.node_ids()) {
+    table.node_ids.push_back(node_id += static_cast<uint64_t>(delta));
+  }
+  uint32_t site = 0;
+  for (const int32_t delta : graph.node_sites()) {
+    table.node_sites.push_back(site += static_cast<uint32_t>(delta));
+  }
+  if (table.node_sites.size() != table.node_ids.size()) {
+    AddMalformed(absl::StrCat("graph ", graph.id(), ": node ids and sites differ in number"));
+    table.node_sites.resize(table.node_ids.size());
+  }
+  for (const int caveat : graph.caveats()) {
+    table.caveats.push_back(static_cast<GraphCaveat>(caveat));
+  }
+  table.disabled_nodes = graph.disabled_nodes();
+  table.other_nodes = graph.other_nodes();
+  Place(tables_.graphs, graphs_, graph.id(), std::move(table), "graph");
+}
+
+void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
+  offset_bytes_ = offset_bytes;
+  if (head.has_header()) tables_.header.MergeFrom(head.header());
+  for (Kernel& entry : *head.mutable_kernels()) {
+    Place(tables_.kernels, kernels_, entry.id(), std::move(entry), "kernel");
+  }
+  for (Attributes& entry : *head.mutable_attributes()) {
+    Place(tables_.attributes, attributes_, entry.id(), std::move(entry), "attributes");
+  }
+  for (TensorMap& entry : *head.mutable_tensor_maps()) {
+    Place(tables_.tensor_maps, tensor_maps_, entry.id(), std::move(entry), "tensor map");
+  }
+  for (Site& entry : *head.mutable_sites()) {
+    Place(tables_.sites, sites_, entry.id(), std::move(entry), "site");
+  }
+  for (const Graph& entry : head.graphs()) FoldGraph(entry);
+  for (Stream& entry : *head.mutable_streams()) {
+    Place(tables_.streams, streams_, entry.id(), std::move(entry), "stream");
+  }
+  for (Snapshot& entry : *head.mutable_snapshots()) {
+    tables_.snapshots.push_back({.reason = entry.reason(),
+                                 .label = entry.label(),
+                                 .realtime_ns = entry.realtime_ns(),
+                                 .correlation_id = entry.correlation_id(),
+                                 .graph_id = entry.graph_id()});
+    snapshots_.push_back({Decode(entry.asked()), counts_exact_});
+  }
+  for (Problem& entry : *head.mutable_problems()) tables_.problems.push_back(std::move(entry));
+  for (ClockPair& entry : *head.mutable_clocks()) tables_.clocks.push_back(std::move(entry));
+  if (head.has_footer()) {
+    tables_.has_footer = true;
+    tables_.footer = head.footer();
+  }
+  if (head.statistics().has_asked()) {
+    chunk_increments_.push_back(Decode(head.statistics().asked()));
+  }
+  const SiteAttributes& pairs = head.site_attributes();
+  if (pairs.sites_size() != pairs.attributes_size()) {
+    AddMalformed("site attributes: sites and ids differ in number");
+  }
+  for (int i = 0; i < std::min(pairs.sites_size(), pairs.attributes_size()); ++i) {
+    site_attributes_.push_back({pairs.sites(i), pairs.attributes(i)});
+  }
+}
+
+// References to entries that no chunk defined read as 0, unknown.
+void TableBuilder::ResolveReferences() {
+  const auto known = [](uint32_t id, const auto& table) { return id < table.size() ? id : 0; };
+  for (Site& site : tables_.sites) {
+    if (site.kernel_id() >= tables_.kernels.size()) site.set_kernel_id(0);
+    for (TensorMapUse& use : *site.mutable_tensor_maps()) {
+      use.set_tensor_map_id(known(use.tensor_map_id(), tables_.tensor_maps));
+    }
+  }
+  for (GraphTable& graph : tables_.graphs) {
+    for (uint32_t& site : graph.node_sites) site = known(site, tables_.sites);
+    graph.replaces = known(graph.replaces, tables_.graphs);
+  }
+  for (SnapshotTable& snapshot : tables_.snapshots) {
+    snapshot.graph_id = known(snapshot.graph_id, tables_.graphs);
+  }
+  tables_.site_attributes.assign(tables_.sites.size(), 0);
+  for (const auto& [site, attributes] : site_attributes_) {
+    if (site != 0 && site < tables_.sites.size()) {
+      tables_.site_attributes[site] = known(attributes, tables_.attributes);
+    }
+  }
+}
+
+void TableBuilder::ResolveCounts() {
+  CounterValues zero;
+  zero.sites.resize(tables_.sites.size());
+  zero.graphs.resize(tables_.graphs.size());
+  tables_.asked = zero;
+  for (const Increments& increments : chunk_increments_) {
+    AddCounts(increments.sites, tables_.asked.sites);
+    AddCounts(increments.graphs, tables_.asked.graphs);
+  }
+  const uint64_t words = zero.sites.size() + zero.graphs.size();
+  if (snapshots_.size() > kMaxSnapshotWords / words) {
+    AddMalformed(absl::StrCat(snapshots_.size(), " snapshots are more than can be held; only the ",
+                              "first ", kMaxSnapshotWords / words, " are read"));
+    tables_.snapshots.resize(kMaxSnapshotWords / words);
+  }
+  CounterValues values = std::move(zero);
+  for (size_t i = 0; i < tables_.snapshots.size(); ++i) {
+    AddCounts(snapshots_[i].increments.sites, values.sites);
+    AddCounts(snapshots_[i].increments.graphs, values.graphs);
+    tables_.snapshots[i].asked = values;
+    tables_.snapshots[i].asked_exact = snapshots_[i].exact;
+  }
+}
+
+void TableBuilder::Finish() {
+  ResolveReferences();
+  ResolveCounts();
+}
+
+}  // namespace hotproof::trace

@@ -1,0 +1,57 @@
+// Folds the heads of a trace's chunks, in file order, into Tables. Keeps every id within bounds, so
+// that a damaged or hostile file cannot make its readers index or allocate at will. Used once, by
+// TraceReader::Open.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proto/trace.pb.h"
+#include "trace/reader.h"
+#include "trace/tables.h"
+
+namespace hotproof::trace {
+
+class TableBuilder {
+ public:
+  TableBuilder(Tables& tables, std::vector<ReadIssue>& issues);
+
+  // `offset_bytes` is the chunk's, for issues. Takes everything but the statistics of the columns.
+  void Fold(Chunk& head, uint64_t offset_bytes);
+  // Counts in later chunks may lack those of a lost one.
+  void NoteLostChunk() { counts_exact_ = false; }
+  // After the last Fold: resolves increments and references.
+  void Finish();
+
+ private:
+  using SparseCounts = std::vector<std::pair<uint32_t, uint64_t>>;
+  struct Increments {
+    SparseCounts sites, graphs;
+  };
+  struct PendingSnapshot {
+    Increments increments;
+    bool exact;
+  };
+
+  Increments Decode(const Counters& counters);
+  void FoldGraph(const Graph& graph);
+  template <typename Entry>
+  void Place(std::vector<Entry>& table, uint64_t& entries, uint32_t id, Entry entry,
+             const char* table_name);
+  void AddMalformed(std::string detail);
+  void ResolveReferences();
+  void ResolveCounts();
+
+  Tables& tables_;
+  std::vector<ReadIssue>& issues_;
+  uint64_t offset_bytes_ = 0;
+  bool counts_exact_ = true;
+  uint64_t kernels_ = 0, attributes_ = 0, tensor_maps_ = 0, sites_ = 0, graphs_ = 0, streams_ = 0;
+  std::vector<Increments> chunk_increments_;
+  std::vector<PendingSnapshot> snapshots_;
+  std::vector<std::pair<uint32_t, uint32_t>> site_attributes_;
+};
+
+}  // namespace hotproof::trace

@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "trace/column_decoder.h"
+#include "trace/file_window.h"
+#include "trace/frame_decoder.h"
+#include "trace/frame_scanner.h"
+#include "trace/limits.h"
+#include "trace/reader.h"
+#include "trace/table_builder.h"
+#include "trace/unknown_fields.h"
+
+namespace hotproof::trace {
+namespace {
+
+struct ChunkPlace {
+  uint64_t sequence;
+  uint64_t columns_offset_bytes, columns_bytes;  // 0 bytes: no columns
+};
+
+// What one thread needs to read columns.
+struct ReadBuffers {
+  std::vector<char> frame;
+  FrameDecoder decoder;
+};
+
+absl::Status ReadColumns(const File& file, const ChunkPlace& place, ReadBuffers& buffers) {
+  const auto bytes = static_cast<size_t>(place.columns_bytes);
+  if (buffers.frame.size() < bytes) buffers.frame.resize(bytes);
+  if (file.ReadAt(place.columns_offset_bytes, buffers.frame.data(), bytes) != bytes ||
+      !buffers.decoder.Decode({buffers.frame.data(), bytes}, kMaxColumnsBytes)) {
+    return absl::DataLossError("columns cannot be decompressed");
+  }
+  return absl::OkStatus();
+}
+
+class Reader : public TraceReader {
+ public:
+  Reader(std::string path, std::unique_ptr<File> file)
+      : path_(std::move(path)), file_(std::move(file)) {}
+
+  absl::Status Load();
+
+  const std::string& path() const override { return path_; }
+  const Tables& tables() const override { return tables_; }
+  const std::vector<ReadIssue>& issues() const override { return issues_; }
+  size_t chunk_count() const override { return places_.size(); }
+  uint64_t file_bytes() const override { return file_->size_bytes(); }
+  absl::Status ReadChunk(size_t index, ChunkColumns& columns) const override;
+
+ private:
+  absl::Status CheckVersion(bool first_chunk) const;
+  bool CheckSequence(const ScannedChunk& chunk, TableBuilder& builder);
+  void NameUnknownColumns(const ChunkPlace& place, UnknownFields& unknown);
+  void TakeCounterFile();
+  void AddIssue(ReadIssue::Kind kind, uint64_t offset, std::string detail) {
+    issues_.push_back({kind, offset, 0, std::move(detail)});
+  }
+
+  std::string path_;
+  std::unique_ptr<File> file_;
+  Tables tables_;
+  std::vector<ReadIssue> issues_;
+  std::vector<ChunkPlace> places_;
+  uint64_t next_sequence_ = 0;
+};
+
+absl::Status Reader::CheckVersion(bool first_chunk) const {
+  const Header& header = tables_.header;
+  if (header.format_major() > kFormatMajor) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path_, ": format ", header.format_major(), ".", header.format_minor(),
+                     " is newer than this hotproof reads (", kFormatMajor,
+                     ".x); read it with a newer hotproof"));
+  }
+  if (first_chunk && header.format_major() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, ": not a hotproof trace (its first chunk has no header)"));
+  }
+  return absl::OkStatus();
+}
+
+// False: the chunk does not belong here.
+bool Reader::CheckSequence(const ScannedChunk& chunk, TableBuilder& builder) {
+  const uint64_t sequence = chunk.head.sequence();
+  if (sequence < next_sequence_) {
+    AddIssue(ReadIssue::Kind::kMalformedChunk, chunk.offset_bytes,
+             absl::StrCat("chunk ", sequence, " comes a second time; ignored"));
+    return false;
+  }
+  if (sequence > next_sequence_) {
+    builder.NoteLostChunk();
+    AddIssue(ReadIssue::Kind::kMissingChunk, chunk.offset_bytes,
+             absl::StrCat("chunks ", next_sequence_, " to ", sequence - 1, " are missing"));
+  }
+  next_sequence_ = sequence + 1;
+  return true;
+}
+
+void Reader::NameUnknownColumns(const ChunkPlace& place, UnknownFields& unknown) {
+  ReadBuffers buffers;
+  if (!ReadColumns(*file_, place, buffers).ok()) return;
+  const UnknownColumns found = FindUnknownColumns(buffers.decoder.message());
+  for (const uint32_t field : found.chunk) unknown.Add("Chunk", field, place.columns_offset_bytes);
+  for (const uint32_t field : found.launches) {
+    unknown.Add("Launches", field, place.columns_offset_bytes);
+  }
+  for (const uint32_t field : found.records) {
+    unknown.Add("Records", field, place.columns_offset_bytes);
+  }
+}
+
+absl::Status Reader::Load() {
+  FrameScanner scanner(*file_, issues_);
+  TableBuilder builder(tables_, issues_);
+  UnknownFields unknown(issues_);
+  bool any = false;
+  while (std::optional<ScannedChunk> chunk = scanner.Next()) {
+    any = true;
+    if (!CheckSequence(*chunk, builder)) continue;
+    unknown.Find(chunk->head, chunk->offset_bytes);
+    builder.Fold(chunk->head, chunk->offset_bytes);
+    if (absl::Status status = CheckVersion(chunk->head.sequence() == 0); !status.ok()) {
+      return status;
+    }
+    if (chunk->columns_lost) continue;  // its tables and counts are good, its records are gone
+    places_.push_back({chunk->head.sequence(), chunk->columns_offset_bytes, chunk->columns_bytes});
+    chunk->head.mutable_statistics()->clear_asked();
+    tables_.chunk_statistics.push_back(std::move(*chunk->head.mutable_statistics()));
+    if (chunk->columns_bytes != 0 && tables_.header.format_minor() > kFormatMinor) {
+      NameUnknownColumns(places_.back(), unknown);
+    }
+  }
+  if (file_->size_bytes() == 0) {
+    AddIssue(ReadIssue::Kind::kTornTail, 0, "empty: nothing was written before the process ended");
+  } else if (!any && !scanner.only_torn()) {
+    return absl::InvalidArgumentError(absl::StrCat(path_, ": not a hotproof trace"));
+  }
+  builder.Finish();
+  TakeCounterFile();
+  return absl::OkStatus();
+}
+
+// The counter file is taken only if it is this process's and knows at least what the chunks know.
+void Reader::TakeCounterFile() {
+  const Header& header = tables_.header;
+  const std::string& name = header.counters_file();
+  if (name.empty()) return;
+  if (name.find('/') != std::string::npos) {
+    AddIssue(ReadIssue::Kind::kCounterFile, 0, "the counter file's name is a path; not opened");
+    return;
+  }
+  const size_t slash = path_.rfind('/');
+  const std::string path = (slash == std::string::npos ? "" : path_.substr(0, slash + 1)) + name;
+  absl::StatusOr<CounterFile> file = ReadCounters(path);
+  if (!file.ok()) {
+    AddIssue(ReadIssue::Kind::kCounterFile, 0, std::string(file.status().message()));
+    return;
+  }
+  if (file->header.pid != header.pid() ||
+      file->header.process_start_ticks != header.process_start_ticks()) {
+    AddIssue(ReadIssue::Kind::kCounterFile, 0, absl::StrCat(path, ": of another process"));
+    return;
+  }
+  // Slots of sites and graphs that no chunk defined count as launches without one.
+  bool behind = false;
+  const auto fit = [&behind](std::vector<uint64_t> slots, const std::vector<uint64_t>& chunks) {
+    for (size_t id = chunks.size(); id < slots.size(); ++id) slots[0] += slots[id];
+    slots.resize(chunks.size());
+    for (size_t id = 0; id < chunks.size(); ++id) behind |= slots[id] < chunks[id];
+    return slots;
+  };
+  CounterValues values{fit(std::move(file->values.sites), tables_.asked.sites),
+                       fit(std::move(file->values.graphs), tables_.asked.graphs)};
+  if (behind) {
+    AddIssue(ReadIssue::Kind::kCounterFile, 0,
+             absl::StrCat(path, ": counts less than the trace does; not used"));
+    return;
+  }
+  tables_.asked = std::move(values);
+  tables_.asked_source = CounterSource::kCounterFile;
+  tables_.records_written = file->header.records_written;
+  tables_.launches_refused = file->header.launches_refused;
+}
+
+absl::Status Reader::ReadChunk(size_t index, ChunkColumns& columns) const {
+  if (index >= places_.size()) {
+    return absl::OutOfRangeError(absl::StrCat(path_, ": no chunk ", index));
+  }
+  static thread_local ReadBuffers buffers;
+  const ChunkPlace& place = places_[index];
+  columns.sequence = place.sequence;
+  absl::Status status;
+  std::string_view message;
+  if (place.columns_bytes != 0) {
+    status = ReadColumns(*file_, place, buffers);
+    message = buffers.decoder.message();
+  }
+  if (status.ok()) {
+    status = DecodeColumns(message, tables_.chunk_statistics[index], tables_, columns);
+  }
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(path_, ": chunk ", place.sequence, ": ", status.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(const std::string& path) {
+  absl::StatusOr<std::unique_ptr<File>> file = File::Open(path);
+  if (!file.ok()) return file.status();
+  auto reader = std::make_unique<Reader>(path, std::move(*file));
+  if (absl::Status status = reader->Load(); !status.ok()) return status;
+  return reader;
+}
+
+}  // namespace hotproof::trace
