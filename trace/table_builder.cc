@@ -39,7 +39,7 @@ void TableBuilder::AddMalformed(std::string detail) {
 }
 
 template <typename Entry>
-void TableBuilder::Place(std::vector<Entry>& table, uint64_t& entries, uint32_t id, Entry entry,
+void TableBuilder::Place(std::vector<Entry>& table, uint64_t& entries, uint32_t id, Entry&& entry,
                          const char* table_name) {
   if (!IsPlausibleId(id, entries)) {
     AddMalformed(absl::StrCat(table_name, " id ", id, " is out of range; entry ignored"));
@@ -47,7 +47,7 @@ void TableBuilder::Place(std::vector<Entry>& table, uint64_t& entries, uint32_t 
   }
   ++entries;
   if (id >= table.size()) table.resize(id + 1);
-  table[id] = std::move(entry);
+  table[id] = std::forward<Entry>(entry);
 }
 
 TableBuilder::Increments TableBuilder::Decode(const Counters& counters) {

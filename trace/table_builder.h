@@ -38,7 +38,7 @@ class TableBuilder {
   Increments Decode(const Counters& counters);
   void FoldGraph(const Graph& graph);
   template <typename Entry>
-  void Place(std::vector<Entry>& table, uint64_t& entries, uint32_t id, Entry entry,
+  void Place(std::vector<Entry>& table, uint64_t& entries, uint32_t id, Entry&& entry,
              const char* table_name);
   void AddMalformed(std::string detail);
   void ResolveReferences();
