@@ -307,5 +307,31 @@ class GpuProcesses(RunTest):
         self.assertEqual([p["gpu"] for p in self.manifest()["processes"] if p["arguments"][0] == "sh"], [True, False])
 
 
+class Doctor(RunTest):
+    def doctor(self, *options, environment=None):
+        return subprocess.run([HOTPROOF, "doctor", *options], capture_output=True, text=True, timeout=60,
+                              env={**self.environment, **(environment or {})})
+
+    def test_exit_code_and_table(self):
+        done = self.doctor("-o", str(self.root))
+        self.assertIn(done.returncode, (0, 3), done)
+        self.assertEqual(done.stderr, "")
+        self.assertIn("traced run can" if done.returncode == 0 else "traced run cannot", done.stdout)
+
+    def test_json(self):
+        done = self.doctor("--format", "json", environment={"HOTPROOF_CUPTI": "/nowhere/libcupti.so"})
+        self.assertEqual(done.returncode, 3, done)
+        report = json.loads(done.stdout)
+        self.assertFalse(report["canTrace"])
+        cupti = next(check for check in report["checks"] if check["id"] == "cupti")
+        self.assertEqual((cupti["state"], cupti["advice"]), ("MISSING", "correct HOTPROOF_CUPTI"))
+
+    def test_a_missing_library_is_our_own_fault(self):
+        self.assertEqual(self.doctor(environment={"HOTPROOF_LIBRARY": "/nowhere/lib.so"}).returncode, 1)
+
+    def test_wrong_usage(self):
+        self.assertEqual(self.doctor("--format", "xml").returncode, 2)
+
+
 if __name__ == "__main__":
     unittest.main()
