@@ -181,7 +181,7 @@ void ChunkEncoder::AddSite(const SiteEntry& site) {
   PutString(to, 16, site.arguments);
   PutPacked(to, 17, site.masked_offsets);
   PutUint(to, 18, site.arguments_overflowed);
-  for (const TensorMapUse& use : site.tensor_maps) {
+  for (const TensorMapUseEntry& use : site.tensor_maps) {
     pbf_writer sub(to, 19);
     PutUint(sub, 1, use.argument_offset);
     PutUint(sub, 2, use.tensor_map_id);

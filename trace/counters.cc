@@ -51,8 +51,8 @@ void* MapFile(int directory_fd, const char* file_name, size_t bytes, int* error)
 
 }  // namespace
 
-Counters::Counters(int directory_fd, const char* file_name, uint32_t site_slots,
-                   uint32_t graph_slots, uint32_t pid, uint64_t process_start_ticks)
+CounterTable::CounterTable(int directory_fd, const char* file_name, uint32_t site_slots,
+                           uint32_t graph_slots, uint32_t pid, uint64_t process_start_ticks)
     : site_slots_(site_slots == 0 ? 1 : site_slots),
       graph_slots_(graph_slots == 0 ? 1 : graph_slots),
       mapped_bytes_(kCountersHeaderBytes +
@@ -84,15 +84,15 @@ Counters::Counters(int directory_fd, const char* file_name, uint32_t site_slots,
   memcpy(header_->magic, kCountersMagic, sizeof(kCountersMagic));
 }
 
-Counters::~Counters() {
+CounterTable::~CounterTable() {
   if (mapped_bytes_ != 0) munmap(header_, mapped_bytes_);
 }
 
-std::span<const uint64_t> Counters::sites() const {
+std::span<const uint64_t> CounterTable::sites() const {
   return {reinterpret_cast<const uint64_t*>(sites_), site_slots_};
 }
 
-std::span<const uint64_t> Counters::graphs() const {
+std::span<const uint64_t> CounterTable::graphs() const {
   return {reinterpret_cast<const uint64_t*>(graphs_), graph_slots_};
 }
 

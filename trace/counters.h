@@ -1,6 +1,6 @@
 // The counter file (.hpc), a shared mapping of relaxed counters that survives SIGKILL. Created by
-// the tracer (Counters), read by anyone (ReadCounters in trace/reader.h). Counting is lock-free on
-// any thread; Create is called once.
+// the tracer (CounterTable), read by anyone (ReadCounters in trace/reader.h). Counting is lock-free
+// on any thread; Create is called once.
 #pragma once
 
 #include <atomic>
@@ -11,16 +11,16 @@
 
 namespace hotproof::trace {
 
-class Counters {
+class CounterTable {
  public:
   // Creates `path` (O_EXCL, 0600, no symlink), reserves its blocks and maps it. When the file
   // cannot be reserved, counts in anonymous memory instead: on_disk() is false and error() is the
   // errno.
-  Counters(int directory_fd, const char* file_name, uint32_t site_slots, uint32_t graph_slots,
-           uint32_t pid, uint64_t process_start_ticks);
-  ~Counters();
-  Counters(const Counters&) = delete;
-  Counters& operator=(const Counters&) = delete;
+  CounterTable(int directory_fd, const char* file_name, uint32_t site_slots, uint32_t graph_slots,
+               uint32_t pid, uint64_t process_start_ticks);
+  ~CounterTable();
+  CounterTable(const CounterTable&) = delete;
+  CounterTable& operator=(const CounterTable&) = delete;
 
   bool on_disk() const { return on_disk_; }
   int error() const { return error_; }

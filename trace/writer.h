@@ -75,7 +75,7 @@ struct TensorMapEntry {
   uint32_t interleave = 0, swizzle = 0, kind = 0;
 };
 
-struct TensorMapUse {
+struct TensorMapUseEntry {
   uint32_t argument_offset = 0, tensor_map_id = 0;
 };
 
@@ -87,7 +87,7 @@ struct SiteEntry {
   std::string_view arguments;
   std::span<const uint32_t> masked_offsets;
   bool arguments_overflowed = false;
-  std::span<const TensorMapUse> tensor_maps;
+  std::span<const TensorMapUseEntry> tensor_maps;
   uint32_t api_cbid = 0;
   bool unattributed = false;
 };

@@ -40,7 +40,7 @@ class ArgumentBytes {
   const uint8_t* data() const { return size_ <= sizeof small_ ? small_ : large_.data(); }
   uint32_t size() const { return size_; }
   // The tensor maps found among the masked ones.
-  std::span<const trace::TensorMapUse> uses() const { return {uses_, use_count_}; }
+  std::span<const trace::TensorMapUseEntry> uses() const { return {uses_, use_count_}; }
 
  private:
   uint8_t* mutable_data() { return const_cast<uint8_t*>(data()); }
@@ -48,7 +48,7 @@ class ArgumentBytes {
   alignas(16) uint8_t small_[4096];
   std::vector<uint8_t> large_;
   static constexpr size_t kMaxUses = 32;
-  trace::TensorMapUse uses_[kMaxUses];
+  trace::TensorMapUseEntry uses_[kMaxUses];
   size_t use_count_ = 0;
 };
 

@@ -33,7 +33,7 @@ class LaunchTable {
     slot.launch.store(Pack(correlation_id, target), std::memory_order_release);
     // The lister may have passed this id while the call was still running.
     uint32_t newest = newest_.load(std::memory_order_relaxed);
-    while (static_cast<int32_t>(correlation_id - newest) > 0 &&
+    while ((newest == 0 || static_cast<int32_t>(correlation_id - newest) > 0) &&
            !newest_.compare_exchange_weak(newest, correlation_id, std::memory_order_acq_rel)) {
     }
     if (static_cast<int32_t>(correlation_id - listed_until_.load(std::memory_order_acquire)) < 0) {

@@ -19,6 +19,7 @@ struct ThreadCache {
   struct {
     uint64_t key;
     uint32_t site;
+    uint32_t instance;
   } sites[kSites];
 };
 thread_local ThreadCache thread_cache;
@@ -50,7 +51,7 @@ uint64_t KeyOf(const LaunchDescription& d, uint32_t kernel_id, uint64_t argument
 uint64_t HashArguments(const ArgumentBytes& arguments) {
   if (arguments.size() == 0) return 0;
   uint64_t hash = XXH3_64bits(arguments.data(), arguments.size());
-  for (const trace::TensorMapUse& use : arguments.uses()) {
+  for (const trace::TensorMapUseEntry& use : arguments.uses()) {
     hash = XXH3_64bits_withSeed(&use, sizeof use, hash);
   }
   return hash;
@@ -170,11 +171,11 @@ uint32_t Sites::Resolve(const LaunchDescription& d) {
   if (arguments.Gather(layout, d)) arguments.Mask(layout, tensor_maps_);
   const uint64_t key = KeyOf(d, kernel.id, HashArguments(arguments));
   auto& slot = thread_cache.sites[key % ThreadCache::kSites];
-  if (slot.key == key) return slot.site;
+  if (slot.key == key && slot.instance == instance_) return slot.site;
   if (arguments.size() != 0) arguments.Gather(layout, d);
   const uint32_t site = ResolveSlow(d, kernel, arguments);
   // A mask found just now changes the key: the next such launch finds its site by the new one.
-  slot = {key, site};
+  slot = {key, site, instance_};
   return site;
 }
 

@@ -12,6 +12,7 @@
 
 #include "cupti_tracer/core/arguments.h"
 #include "cupti_tracer/core/cupti_api.h"
+#include "cupti_tracer/core/generation.h"
 #include "cupti_tracer/core/launch_description.h"
 #include "cupti_tracer/core/tensor_maps.h"
 #include "cupti_tracer/core/trace_file.h"
@@ -63,7 +64,7 @@ class Sites {
   SiteInfo& SiteLocked(uint32_t id) { return sites_[id < sites_.size() ? id : 0]; }
 
   // A module's functions and name pointers may be reused from now on.
-  void ForgetHandles() { generation_.fetch_add(1, std::memory_order_relaxed); }
+  void ForgetHandles() { generation_.store(NewGeneration(), std::memory_order_relaxed); }
   uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
 
   // CUPTI names a module by id and cubin, the driver by handle. They meet at the exit of the call that
@@ -94,7 +95,8 @@ class Sites {
 
   TraceFile& file_;
   const Driver& driver_;
-  std::atomic<uint32_t> generation_{1};
+  std::atomic<uint32_t> generation_{NewGeneration()};
+  const uint32_t instance_ = NewGeneration();
   TensorMaps tensor_maps_;
 
   // Under the trace's lock.

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "cupti_tracer/core/cupti_api.h"
+#include "cupti_tracer/core/generation.h"
 #include "cupti_tracer/core/trace_file.h"
 
 namespace hotproof::tracer {
@@ -23,12 +24,12 @@ class Streams {
   // Of a record. Trace lock held.
   uint32_t InternLocked(uint32_t device_id, uint32_t context_id, uint32_t stream_id);
   // A stream or context is going away: its handle may be given out again.
-  void ForgetHandles() { generation_.fetch_add(1, std::memory_order_relaxed); }
+  void ForgetHandles() { generation_.store(NewGeneration(), std::memory_order_relaxed); }
 
  private:
   TraceFile& file_;
   const Cupti& cupti_;
-  std::atomic<uint32_t> generation_{1};
+  std::atomic<uint32_t> generation_{NewGeneration()};
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> ids_;  // trace lock
   // The last stream that a record named: records come in runs.
   std::tuple<uint32_t, uint32_t, uint32_t> last_key_;

@@ -36,7 +36,7 @@ TraceFile::TraceFile(const std::string& directory, const std::string& stem, uint
   if (folder < 0 && error_.empty()) {
     error_ = "cannot open folder " + directory + ": " + std::strerror(errno);
   }
-  counters_ = std::make_unique<trace::Counters>(folder, counters_name_.c_str(), kSiteSlots,
+  counters_ = std::make_unique<trace::CounterTable>(folder, counters_name_.c_str(), kSiteSlots,
                                                 kGraphSlots, pid, process_start_ticks);
   if (folder >= 0) {
     const int file = openat(folder, (stem + ".hpt").c_str(),

@@ -58,7 +58,7 @@ class TraceFile {
   std::string counters_file_name() const;  // "" when the counters are in anonymous memory
 
   std::mutex& mutex() { return mutex_; }
-  trace::Counters& counters() { return *counters_; }
+  trace::CounterTable& counters() { return *counters_; }
 
   // Methods below that end in Locked want mutex() held; the others take it.
   // Null when there is no file: callers skip what they would have written.
@@ -88,7 +88,7 @@ class TraceFile {
 
   std::mutex mutex_;
   std::unique_ptr<trace::Writer> writer_;
-  std::unique_ptr<trace::Counters> counters_;
+  std::unique_ptr<trace::CounterTable> counters_;
   std::string path_, counters_name_, error_;
   std::atomic<bool> disk_failed_{false};
 };

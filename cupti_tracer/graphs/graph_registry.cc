@@ -100,7 +100,7 @@ void GraphRegistry::OnExecCreated(CUgraphExec handle, CUgraph source) {
     if (found != nodes_.end()) node.node = found->second;
   }
   execs_[handle] = std::move(exec);
-  generation_.fetch_add(1, std::memory_order_relaxed);
+  generation_.store(NewGeneration(), std::memory_order_relaxed);
 }
 
 void GraphRegistry::OnExecDeviceLaunchable(CUgraphExec exec) {
@@ -112,7 +112,7 @@ void GraphRegistry::OnExecDeviceLaunchable(CUgraphExec exec) {
 void GraphRegistry::OnExecDestroyed(CUgraphExec exec) {
   std::lock_guard lock(file_.mutex());
   execs_.erase(exec);
-  generation_.fetch_add(1, std::memory_order_relaxed);
+  generation_.store(NewGeneration(), std::memory_order_relaxed);
 }
 
 template <typename Change>
@@ -129,7 +129,7 @@ void GraphRegistry::ChangeLocked(CUgraphExec handle,
     change(exec, exec.nodes[place->second]);
   }
   exec.dirty = true;
-  generation_.fetch_add(1, std::memory_order_relaxed);
+  generation_.store(NewGeneration(), std::memory_order_relaxed);
 }
 
 void GraphRegistry::OnExecNodeSite(CUgraphExec exec, CUgraphNode original, uint32_t site) {
@@ -163,7 +163,7 @@ void GraphRegistry::OnExecUpdatedUnseen(CUgraphExec exec) {
   for (ExecNode& node : found->second.nodes) node.node.site = 0;
   AddCaveat(found->second.caveats, kCaveatUpdatedUnseen);
   found->second.dirty = true;
-  generation_.fetch_add(1, std::memory_order_relaxed);
+  generation_.store(NewGeneration(), std::memory_order_relaxed);
 }
 
 void GraphRegistry::ComposeLocked(Exec& exec) {
@@ -250,7 +250,7 @@ GraphRegistry::Place GraphRegistry::FindNodeLocked(uint32_t graph_id, uint64_t n
   return {position, composition.sites[position]};
 }
 
-uint64_t GraphRegistry::LaunchesAskedLocked(const trace::Counters& counters) const {
+uint64_t GraphRegistry::LaunchesAskedLocked(const trace::CounterTable& counters) const {
   uint64_t launches = 0;
   for (uint64_t count : counters.sites()) launches += count;
   const std::span<const uint64_t> replays = counters.graphs();

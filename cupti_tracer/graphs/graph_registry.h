@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cupti_tracer/core/cupti_api.h"
+#include "cupti_tracer/core/generation.h"
 #include "cupti_tracer/core/trace_file.h"
 #include "trace/format.h"
 
@@ -68,7 +69,7 @@ class GraphRegistry {
   };
   Place FindNodeLocked(uint32_t graph_id, uint64_t node_id);
   // All kernel launches asked so far, replays multiplied out.
-  uint64_t LaunchesAskedLocked(const trace::Counters& counters) const;
+  uint64_t LaunchesAskedLocked(const trace::CounterTable& counters) const;
   // The composition that the exec with CUPTI's id `exec_graph_id` has now; unknown if there is none.
   trace::Target CurrentTargetLocked(uint32_t exec_graph_id) const;
 
@@ -102,7 +103,7 @@ class GraphRegistry {
 
   TraceFile& file_;
   const Cupti& cupti_;
-  std::atomic<uint32_t> generation_{1};  // of exec handles and compositions
+  std::atomic<uint32_t> generation_{NewGeneration()};  // of exec handles and compositions
 
   // Under the trace's lock.
   std::unordered_map<CUgraphNode, Node> nodes_;

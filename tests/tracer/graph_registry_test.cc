@@ -1,0 +1,174 @@
+#include "cupti_tracer/graphs/graph_registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/tracer/fake_driver.h"
+
+namespace hotproof::tracer {
+namespace {
+
+using ::testing::ElementsAre;
+
+class GraphRegistryTest : public ::testing::Test {
+ protected:
+  GraphRegistryTest() : cupti_(FakeCupti()), graphs_(scratch_.file(), cupti_) {
+    // The sites that the nodes name: a reader drops references into nothing.
+    std::lock_guard lock(scratch_.file().mutex());
+    scratch_.file().writer_locked()->AddKernel({.id = 1, .name = "k"});
+    for (uint32_t id = 1; id < 10; ++id) {
+      trace::SiteEntry site;
+      site.id = id;
+      site.kernel_id = 1;
+      scratch_.file().writer_locked()->AddSite(site);
+    }
+  }
+
+  // A node of a graph, as a capture makes it.
+  CUgraphNode Node(uintptr_t handle, uint32_t site, CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL) {
+    const auto node = Handle<CUgraphNode>(handle);
+    graphs_.OnNodeStarting(node, type);
+    if (site != 0) graphs_.OnNodeSite(node, site, false);
+    return node;
+  }
+  // Its clone during an instantiation.
+  CUgraphNode Clone(CUgraphNode original, uintptr_t handle, uint64_t id,
+                    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL) {
+    const auto node = Handle<CUgraphNode>(handle);
+    graphs_.OnNodeStarting(node, type);
+    graphs_.OnNodeCloned(original, node);
+    state_.node_ids[node] = id;
+    return node;
+  }
+  void ExecCreated(CUgraphExec exec, uint32_t id) {
+    state_.exec_ids[exec] = id;
+    graphs_.OnExecCreated(exec, nullptr);
+  }
+  uint32_t SiteOf(uint32_t graph_id, uint64_t node_id) {
+    std::lock_guard lock(scratch_.file().mutex());
+    return graphs_.FindNodeLocked(graph_id, node_id).site;
+  }
+
+  FakeState& state_ = ResetFakeState();
+  ScratchTrace scratch_;
+  Cupti cupti_;
+  GraphRegistry graphs_;
+  const CUgraphExec exec_ = Handle<CUgraphExec>(0x9000);
+};
+
+TEST_F(GraphRegistryTest, ClonesHaveTheirOriginalsSites) {
+  const CUgraphNode a = Node(0x10, 5), b = Node(0x20, 6);
+  const CUgraphNode set = Node(0x30, 0, CU_GRAPH_NODE_TYPE_MEMSET);
+  graphs_.OnInstantiateEntered();
+  Clone(a, 0x11, 0x200000000);
+  Clone(set, 0x31, 0x200000001, CU_GRAPH_NODE_TYPE_MEMSET);
+  Clone(b, 0x21, 0x200000002);
+  ExecCreated(exec_, 2);
+  const GraphRegistry::Replay first = graphs_.OnLaunch(exec_);
+  EXPECT_TRUE(first.first);
+  EXPECT_FALSE(graphs_.OnLaunch(exec_).first);
+  EXPECT_EQ(graphs_.OnLaunch(exec_).graph_id, first.graph_id);
+  EXPECT_EQ(SiteOf(first.graph_id, 0x200000000), 5u);
+  EXPECT_EQ(SiteOf(first.graph_id, 0x200000002), 6u);
+  EXPECT_EQ(SiteOf(first.graph_id, 0x200000001), 0u);
+  const auto reader = scratch_.Read();
+  const trace::GraphTable& graph = reader->tables().graphs.at(first.graph_id);
+  EXPECT_THAT(graph.node_sites, ElementsAre(5, 6));
+  EXPECT_THAT(graph.node_ids, ElementsAre(0x200000000, 0x200000002));
+  EXPECT_EQ(graph.other_nodes, 1u);
+  EXPECT_EQ(graph.exec_graph_id, 2u);
+}
+
+TEST_F(GraphRegistryTest, IdsAreAskedForWhenTheExecIsFinished) {
+  const CUgraphNode a = Node(0x10, 5);
+  graphs_.OnInstantiateEntered();
+  const CUgraphNode clone = Clone(a, 0x11, 0);
+  state_.node_ids[clone] = 0x700000003;  // moved out of a child graph
+  ExecCreated(exec_, 7);
+  EXPECT_EQ(SiteOf(graphs_.OnLaunch(exec_).graph_id, 0x700000003), 5u);
+}
+
+TEST_F(GraphRegistryTest, NodesDestroyedDuringInstantiationAreNotExpected) {
+  const CUgraphNode a = Node(0x10, 5), child = Node(0x20, 0, CU_GRAPH_NODE_TYPE_GRAPH);
+  graphs_.OnInstantiateEntered();
+  const CUgraphNode gone = Clone(child, 0x21, 0x200000000, CU_GRAPH_NODE_TYPE_GRAPH);
+  graphs_.OnNodeDestroyed(gone);
+  Clone(a, 0x21, 0x200000001);  // the handle comes back at once
+  ExecCreated(exec_, 2);
+  const uint32_t graph = graphs_.OnLaunch(exec_).graph_id;
+  EXPECT_EQ(SiteOf(graph, 0x200000001), 5u);
+  EXPECT_EQ(scratch_.Read()->tables().graphs.at(graph).other_nodes, 0u);
+}
+
+TEST_F(GraphRegistryTest, ChangesMakeANewCompositionAndComeBackToTheOld) {
+  const CUgraphNode a = Node(0x10, 5), b = Node(0x20, 6);
+  graphs_.OnInstantiateEntered();
+  Clone(a, 0x11, 0x200000000);
+  Clone(b, 0x21, 0x200000001);
+  ExecCreated(exec_, 2);
+  const uint32_t all = graphs_.OnLaunch(exec_).graph_id;
+  graphs_.OnExecNodeEnabled(exec_, b, false);
+  const GraphRegistry::Replay without = graphs_.OnLaunch(exec_);
+  EXPECT_NE(without.graph_id, all);
+  EXPECT_FALSE(without.first);
+  graphs_.OnExecNodeEnabled(exec_, b, true);
+  EXPECT_EQ(graphs_.OnLaunch(exec_).graph_id, all);
+  graphs_.OnExecNodeSite(exec_, a, 9);
+  const uint32_t other_site = graphs_.OnLaunch(exec_).graph_id;
+  EXPECT_EQ(SiteOf(other_site, 0x200000000), 9u);
+  EXPECT_EQ(SiteOf(all, 0x200000000), 5u);
+  const auto reader = scratch_.Read();
+  EXPECT_THAT(reader->tables().graphs.at(without.graph_id).node_sites, ElementsAre(5));
+  EXPECT_EQ(reader->tables().graphs.at(without.graph_id).disabled_nodes, 1u);
+}
+
+TEST_F(GraphRegistryTest, UpdateTakesTheSitesOfTheNewSourceGraph) {
+  const CUgraphNode a = Node(0x10, 5), newer = Node(0x50, 8);
+  graphs_.OnInstantiateEntered();
+  const CUgraphNode clone = Clone(a, 0x11, 0x200000000);
+  ExecCreated(exec_, 2);
+  graphs_.OnLaunch(exec_);
+  graphs_.OnExecNodeUpdated(exec_, clone, newer);
+  EXPECT_EQ(SiteOf(graphs_.OnLaunch(exec_).graph_id, 0x200000000), 8u);
+  graphs_.OnExecNodeEnabled(exec_, newer, false);  // named by the new source's node from now on
+  EXPECT_EQ(SiteOf(graphs_.OnLaunch(exec_).graph_id, 0x200000000), 0u);
+}
+
+TEST_F(GraphRegistryTest, AnUpdateThatIsNotReportedLeavesNothingGuessed) {
+  const CUgraphNode a = Node(0x10, 5);
+  graphs_.OnInstantiateEntered();
+  Clone(a, 0x11, 0x200000000);
+  ExecCreated(exec_, 2);
+  graphs_.OnExecUpdatedUnseen(exec_);
+  const uint32_t graph = graphs_.OnLaunch(exec_).graph_id;
+  EXPECT_EQ(SiteOf(graph, 0x200000000), 0u);
+  EXPECT_THAT(scratch_.Read()->tables().graphs.at(graph).caveats,
+              ElementsAre(trace::GRAPH_CAVEAT_UPDATED_UNSEEN));
+}
+
+TEST_F(GraphRegistryTest, AnExecOlderThanTheTracerSaysSo) {
+  state_.exec_ids[exec_] = 4;
+  const GraphRegistry::Replay replay = graphs_.OnLaunch(exec_);
+  EXPECT_TRUE(replay.first);
+  EXPECT_THAT(scratch_.Read()->tables().graphs.at(replay.graph_id).caveats,
+              ElementsAre(trace::GRAPH_CAVEAT_OLDER_THAN_TRACER));
+}
+
+TEST_F(GraphRegistryTest, AnExecHandleThatComesBackIsAnotherGraph) {
+  const CUgraphNode a = Node(0x10, 5), b = Node(0x20, 6);
+  graphs_.OnInstantiateEntered();
+  Clone(a, 0x11, 0x200000000);
+  ExecCreated(exec_, 2);
+  const uint32_t first = graphs_.OnLaunch(exec_).graph_id;
+  graphs_.OnExecDestroyed(exec_);
+  graphs_.OnInstantiateEntered();
+  Clone(b, 0x11, 0x400000000);
+  ExecCreated(exec_, 4);
+  const GraphRegistry::Replay second = graphs_.OnLaunch(exec_);
+  EXPECT_TRUE(second.first);
+  EXPECT_NE(second.graph_id, first);
+  EXPECT_EQ(SiteOf(second.graph_id, 0x400000000), 6u);
+}
+
+}  // namespace
+}  // namespace hotproof::tracer

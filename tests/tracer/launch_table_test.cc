@@ -1,0 +1,110 @@
+#include "cupti_tracer/core/launch_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace hotproof::tracer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<uint32_t> ListIds(LaunchTable& table) {
+  std::vector<uint32_t> ids;
+  table.ListNew([&](const LaunchTable::Launch& launch) { ids.push_back(launch.correlation_id); });
+  return ids;
+}
+
+TEST(LaunchTableTest, FindsWhatWasPublished) {
+  LaunchTable table;
+  table.Publish(7, trace::Target::Graph(3), 2);
+  const LaunchTable::Launch launch = table.Find(7);
+  EXPECT_EQ(launch.target, trace::Target::Graph(3));
+  EXPECT_EQ(launch.stream, 2u);
+  EXPECT_FALSE(table.Find(8).target.is_known());
+  EXPECT_FALSE(table.Find(7 + LaunchTable::kSlots).target.is_known());
+}
+
+TEST(LaunchTableTest, ListsEachLaunchOnceInOrder) {
+  LaunchTable table;
+  table.Publish(5, trace::Target::Site(1), 1);
+  table.Publish(3, trace::Target::Site(1), 1);
+  EXPECT_THAT(ListIds(table), ElementsAre(3, 5));
+  EXPECT_THAT(ListIds(table), IsEmpty());
+  table.Publish(6, trace::Target::Site(1), 1);
+  EXPECT_THAT(ListIds(table), ElementsAre(6));
+}
+
+TEST(LaunchTableTest, ListsALaunchWhoseCallReturnedLate) {
+  LaunchTable table;
+  table.Publish(10, trace::Target::Site(1), 1);
+  EXPECT_THAT(ListIds(table), ElementsAre(10));
+  table.Publish(4, trace::Target::Site(1), 1);
+  EXPECT_THAT(ListIds(table), ElementsAre(4));
+}
+
+TEST(LaunchTableTest, FirstIdMayBeLarge) {
+  LaunchTable table;
+  table.Publish(5'000'000, trace::Target::Site(1), 1);
+  EXPECT_THAT(ListIds(table), ElementsAre(5'000'000));
+  EXPECT_EQ(table.dropped_possible(), 0u);
+}
+
+TEST(LaunchTableTest, SurvivesTheWrapOfIds) {
+  LaunchTable table;
+  table.Publish(0xfffffffe, trace::Target::Site(1), 1);
+  EXPECT_THAT(ListIds(table), ElementsAre(0xfffffffe));
+  table.Publish(0xffffffff, trace::Target::Site(1), 1);
+  table.Publish(1, trace::Target::Site(2), 1);
+  EXPECT_THAT(ListIds(table), ElementsAre(0xffffffff, 1));
+}
+
+TEST(LaunchTableTest, SaysWhenIdsWentByUnlisted) {
+  LaunchTable table;
+  table.Publish(1, trace::Target::Site(1), 1);
+  ListIds(table);
+  table.Publish(LaunchTable::kSlots + 100, trace::Target::Site(1), 1);
+  EXPECT_THAT(ListIds(table), ElementsAre(LaunchTable::kSlots + 100));
+  EXPECT_GT(table.dropped_possible(), 0u);
+}
+
+TEST(LaunchTableTest, ListsEachLaunchOnceWhileThreadsPublish) {
+  constexpr uint32_t kThreads = 4, kEach = 50'000;
+  LaunchTable table;
+  std::atomic<uint32_t> next{1};
+  std::atomic<uint32_t> running{kThreads};
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (uint32_t i = 0; i < kEach; ++i) {
+        table.Publish(next.fetch_add(1), trace::Target::Site(1), 1);
+      }
+      --running;
+    });
+  }
+  std::vector<uint32_t> seen(kThreads * kEach + 1);
+  const auto list = [&] {
+    table.ListNew([&](const LaunchTable::Launch& launch) { ++seen[launch.correlation_id]; });
+  };
+  while (running > 0) list();
+  for (std::thread& thread : threads) thread.join();
+  list();
+  for (uint32_t id = 1; id < seen.size(); ++id) ASSERT_EQ(seen[id], 1u) << "id " << id;
+}
+
+TEST(CorrelationExtenderTest, GoesOnAfterTheWrapAndBackBeforeIt) {
+  CorrelationExtender extender;
+  uint64_t last = 0;
+  for (uint64_t id = 1; id < (1ull << 33); id += 1u << 30) {
+    last = extender.Extend(static_cast<uint32_t>(id));
+    EXPECT_EQ(last, id);
+  }
+  EXPECT_EQ(extender.Extend(static_cast<uint32_t>(last - 5)), last - 5);
+}
+
+}  // namespace
+}  // namespace hotproof::tracer

@@ -1,0 +1,172 @@
+#include "cupti_tracer/core/sites.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "tests/tracer/fake_driver.h"
+
+namespace hotproof::tracer {
+namespace {
+
+using ::testing::ElementsAre;
+
+class SitesTest : public ::testing::Test {
+ protected:
+  SitesTest() : driver_(FakeDriver()), sites_(scratch_.file(), driver_) {}
+
+  LaunchDescription Launch(void* function, const char* name, void** params, uint32_t grid = 1) {
+    LaunchDescription d;
+    d.function = static_cast<CUfunction>(function);
+    d.symbol_name = name;
+    d.grid[0] = grid;
+    d.grid[1] = d.grid[2] = d.block[0] = d.block[1] = d.block[2] = 1;
+    d.kernel_params = params;
+    return d;
+  }
+
+  FakeState& state_ = ResetFakeState();
+  void* const function_ = Handle<void*>(0x1000);
+  ScratchTrace scratch_;
+  Driver driver_;
+  Sites sites_;
+};
+
+TEST_F(SitesTest, SameLaunchSameSiteDifferentGridAnother) {
+  state_.kernels[function_] = {"k", {0}, {4}};
+  int m = 8;
+  void* params[] = {&m};
+  const uint32_t first = sites_.Resolve(Launch(function_, "k", params));
+  EXPECT_EQ(sites_.Resolve(Launch(function_, "k", params)), first);
+  EXPECT_NE(sites_.Resolve(Launch(function_, "k", params, 2)), first);
+  m = 9;
+  EXPECT_NE(sites_.Resolve(Launch(function_, "k", params)), first);
+}
+
+TEST_F(SitesTest, DeviceAddressesAreMaskedInsideStructsTooScalarsKept) {
+  struct Packed {
+    uint64_t pointer;
+    int32_t m, n;
+  } packed{0x7f0000001000, 8, 34816};
+  uint64_t pointer = 0x7f0000002000;
+  state_.kernels[function_] = {"k", {0, 8}, {8, sizeof packed}};
+  state_.device_addresses = {0x7f0000001000, 0x7f0000002000, 0x7f0000003000, 0x7f0000004000};
+  void* params[] = {&pointer, &packed};
+  const uint32_t first = sites_.Resolve(Launch(function_, "k", params));
+  pointer = 0x7f0000003000;
+  packed.pointer = 0x7f0000004000;
+  EXPECT_EQ(sites_.Resolve(Launch(function_, "k", params)), first);
+  const auto reader = scratch_.Read();
+  const trace::Site& site = reader->tables().sites.at(first);
+  EXPECT_THAT(site.masked_offsets(), ElementsAre(0, 8));
+  ASSERT_EQ(site.arguments().size(), 24u);
+  int32_t dims[2];
+  std::memcpy(dims, site.arguments().data() + 16, sizeof dims);
+  EXPECT_EQ(dims[0], 8);
+  EXPECT_EQ(dims[1], 34816);
+  EXPECT_EQ(site.arguments().substr(0, 16), std::string(16, '\0'));
+}
+
+TEST_F(SitesTest, ReadsPackedArgumentsOfLibraryKernels) {
+  state_.kernels[function_] = {"nvjet", {0, 8}, {8, 4}, /*is_library_kernel=*/true};
+  struct {
+    uint64_t pointer = 0x7f0000001000;
+    int32_t k = 5120;
+  } packed;
+  state_.device_addresses = {packed.pointer};
+  size_t size = 12;
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                   CU_LAUNCH_PARAM_END};
+  LaunchDescription d = Launch(function_, "nvjet", nullptr);
+  d.extra = extra;
+  const uint32_t id = sites_.Resolve(d);
+  const auto reader = scratch_.Read();
+  const trace::Site& site = reader->tables().sites.at(id);
+  ASSERT_EQ(site.arguments().size(), 12u);
+  int32_t k;
+  std::memcpy(&k, site.arguments().data() + 8, sizeof k);
+  EXPECT_EQ(k, 5120);
+  EXPECT_THAT(site.masked_offsets(), ElementsAre(0));
+}
+
+TEST_F(SitesTest, TensorMapsInArgumentsAreReplacedByWhatTheyDescribe) {
+  state_.kernels[function_] = {"tma", {48}, {128}};
+  alignas(64) uint8_t map[128], same_dims_elsewhere[128];
+  std::memset(map, 1, sizeof map);
+  std::memset(same_dims_elsewhere, 2, sizeof same_dims_elsewhere);
+  const uint64_t dims[] = {5120, 8}, strides[] = {5120};
+  trace::TensorMapEntry entry;
+  entry.global_dims = dims;
+  entry.global_strides = strides;
+  sites_.RememberTensorMap(map, entry);
+  sites_.RememberTensorMap(same_dims_elsewhere, entry);
+  void* params[] = {map};
+  const uint32_t first = sites_.Resolve(Launch(function_, "tma", params));
+  params[0] = same_dims_elsewhere;
+  EXPECT_EQ(sites_.Resolve(Launch(function_, "tma", params)), first);
+  const auto reader = scratch_.Read();
+  const trace::Site& site = reader->tables().sites.at(first);
+  ASSERT_EQ(site.tensor_maps_size(), 1);
+  EXPECT_EQ(site.tensor_maps(0).argument_offset(), 48u);
+  EXPECT_THAT(reader->tables().tensor_maps.at(site.tensor_maps(0).tensor_map_id()).global_dims(),
+              ElementsAre(5120, 8));
+}
+
+TEST_F(SitesTest, SitesStayBoundedWhenAScalarChangesAtEveryLaunch) {
+  state_.kernels[function_] = {"seeded", {0, 8}, {8, 8}};
+  uint64_t seed = 0, step = 1ull << 40;
+  void* params[] = {&seed, &step};
+  uint32_t highest = 0;
+  for (int i = 0; i < 1'000'000; ++i, seed += 0x9e3779b97f4a7c15u, ++step) {
+    highest = std::max(highest, sites_.Resolve(Launch(function_, "seeded", params)));
+  }
+  EXPECT_LE(highest, Sites::kMaxArgumentSets + 1);
+  EXPECT_LE(state_.address_questions, 4 * Sites::kMaxArgumentSets);
+  const auto reader = scratch_.Read();
+  ASSERT_EQ(reader->tables().problems.size(), 1u);
+  EXPECT_EQ(reader->tables().problems[0].kind(), trace::PROBLEM_ARGUMENT_SETS_OVERFLOWED);
+  EXPECT_TRUE(reader->tables().sites.at(highest).arguments_overflowed());
+}
+
+TEST_F(SitesTest, AHandleThatCameBackAfterAnUnloadIsAnotherKernel) {
+  state_.kernels[function_] = {"old", {}, {}};
+  const uint32_t before = sites_.Resolve(Launch(function_, "old", nullptr));
+  state_.kernels[function_] = {"new", {}, {}};
+  sites_.OnModuleUnloaded(nullptr, 1);
+  const uint32_t after = sites_.Resolve(Launch(function_, "new", nullptr));
+  EXPECT_NE(before, after);
+  const auto reader = scratch_.Read();
+  EXPECT_EQ(reader->tables().kernels.at(reader->tables().sites.at(after).kernel_id()).name(), "new");
+}
+
+TEST_F(SitesTest, NameOfAHandMadeNodeComesFromTheDriver) {
+  state_.kernels[function_] = {"by_hand", {}, {}};
+  const uint32_t id = sites_.Resolve(Launch(function_, nullptr, nullptr));
+  const auto reader = scratch_.Read();
+  EXPECT_EQ(reader->tables().kernels.at(reader->tables().sites.at(id).kernel_id()).name(), "by_hand");
+}
+
+TEST_F(SitesTest, AnEagerSiteIsOnDiskBeforeItIsCounted) {
+  state_.kernels[function_] = {"k", {}, {}};
+  const uint64_t before = scratch_.file().writer_locked()->bytes_written();
+  sites_.Resolve(Launch(function_, "k", nullptr));
+  EXPECT_GT(scratch_.file().writer_locked()->bytes_written(), before);
+}
+
+TEST_F(SitesTest, ThreadsAgreeOnASite) {
+  state_.kernels[function_] = {"k", {}, {}};
+  std::vector<std::thread> threads;
+  std::vector<uint32_t> ids(8);
+  for (size_t t = 0; t < ids.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 1000; ++i) ids[t] = sites_.Resolve(Launch(function_, "k", nullptr));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (uint32_t id : ids) EXPECT_EQ(id, ids[0]);
+}
+
+}  // namespace
+}  // namespace hotproof::tracer
