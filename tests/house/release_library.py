@@ -33,7 +33,10 @@ def problems(library, newest_glibc):
                 yield f"needs {name}, newer than {newest_glibc}"
         elif kind in ("GLIBCXX", "CXXABI", "GLIBC"):  # GLIBC_PRIVATE too
             yield f"needs {name}"
-    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", readelf("--dynamic", library))
+    dynamic = readelf("--dynamic", library)
+    if "STATIC_TLS" in dynamic:
+        yield "has initial-exec TLS: it could not be loaded into a running process"
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
     for name in needed:
         if name not in ALLOWED_LIBRARIES:
             yield f"needs {name}"
