@@ -1,0 +1,66 @@
+// The hand-written field numbers against proto/trace.proto.
+#include "trace/wire_fields.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "proto/trace.pb.h"
+
+namespace hotproof::trace {
+namespace {
+
+using Fields = std::map<std::string, uint32_t>;
+
+Fields FieldsOf(const google::protobuf::Descriptor& descriptor) {
+  Fields fields;
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    fields[descriptor.field(i)->name()] = static_cast<uint32_t>(descriptor.field(i)->number());
+  }
+  return fields;
+}
+
+TEST(WireFieldsTest, Chunk) {
+  EXPECT_EQ(FieldsOf(*Chunk::descriptor()), (Fields{{"sequence", wire::kSequence},
+                                                    {"statistics", wire::kStatistics},
+                                                    {"header", wire::kHeader},
+                                                    {"kernels", wire::kKernels},
+                                                    {"attributes", wire::kAttributes},
+                                                    {"tensor_maps", wire::kTensorMaps},
+                                                    {"sites", wire::kSites},
+                                                    {"graphs", wire::kGraphs},
+                                                    {"streams", wire::kStreams},
+                                                    {"snapshots", wire::kSnapshots},
+                                                    {"problems", wire::kProblems},
+                                                    {"clocks", wire::kClocks},
+                                                    {"footer", wire::kFooter},
+                                                    {"site_attributes", wire::kSiteAttributes},
+                                                    {"columns_frame", wire::kColumnsFrame},
+                                                    {"launches", wire::kLaunches},
+                                                    {"records", wire::kRecords}}));
+}
+
+TEST(WireFieldsTest, Columns) {
+  EXPECT_EQ(FieldsOf(*Launches::descriptor()),
+            (Fields{{"correlation_ids", wire::kLaunchCorrelationIds},
+                    {"targets", wire::kLaunchTargets},
+                    {"streams", wire::kLaunchStreams}}));
+  EXPECT_EQ(FieldsOf(*Records::descriptor()),
+            (Fields{{"group_correlation_ids", wire::kGroupCorrelationIds},
+                    {"group_targets", wire::kGroupTargets},
+                    {"group_streams", wire::kGroupStreams},
+                    {"groups", wire::kGroups},
+                    {"nodes", wire::kNodes},
+                    {"gaps_ns", wire::kGapsNs},
+                    {"durations_ns", wire::kDurationsNs},
+                    {"streams", wire::kStreamDeltas},
+                    {"exception_records", wire::kExceptionRecords},
+                    {"exception_sites", wire::kExceptionSites},
+                    {"exception_attributes", wire::kExceptionAttributes},
+                    {"untimed_groups", wire::kUntimedGroups},
+                    {"untimed_nodes", wire::kUntimedNodes}}));
+}
+
+}  // namespace
+}  // namespace hotproof::trace
