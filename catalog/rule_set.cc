@@ -21,6 +21,11 @@ const Node* Find(const Captures& captures, std::string_view name) {
 // "$bm" -> "bm"; nothing for a constant.
 // Every match captures the function itself under this name.
 constexpr char kFunction[] = "function";
+// Its first template argument that is a floating-point type: what a kernel that is no GEMM works
+// on.
+constexpr char kElement[] = "element";
+// b_dtype: whatever was found for a_dtype, by a grammar too.
+constexpr char kSameAsA[] = "$a_dtype";
 
 std::optional<std::string_view> CaptureName(std::string_view field) {
   if (!ConsumePrefix(&field, "$")) return std::nullopt;
@@ -75,65 +80,113 @@ std::string ArchField(const std::string& field, const Captures& captures) {
 // A plain C identifier: no scope, arguments or parameters.
 bool IsPlain(const ParsedName& name) { return name.root()->text == name.text(); }
 
-}  // namespace
+absl::Status CompilePatterns(const google::protobuf::RepeatedPtrField<std::string>& texts,
+                             const std::string& where,
+                             std::vector<std::unique_ptr<const Pattern>>* out) {
+  for (const std::string& text : texts) {
+    std::string error;
+    auto pattern = Pattern::Compile(text, &error);
+    if (pattern == nullptr) return Invalid(where + error);
+    out->push_back(std::move(pattern));
+  }
+  return absl::OkStatus();
+}
 
-absl::StatusOr<std::unique_ptr<CompiledRules::CompiledRule>> CompiledRules::Compile(
-    const Rule& rule) const {
-  auto compiled = std::make_unique<CompiledRule>();
-  compiled->rule = rule;
-  if (rule.id().empty()) return Invalid("a rule without id; give it one");
-  const std::string where = "rule \"" + rule.id() + "\": ";
-  if (rule.name().empty()) return Invalid(where + "no name pattern; add name: \"...\"");
-  std::set<std::string> known = {kFunction};
-  for (const std::string& text : rule.name()) {
-    std::string error;
-    auto pattern = Pattern::Compile(text, &error);
-    if (pattern == nullptr) return Invalid(where + error);
+// Every "$name" in the rule's fields is one that a pattern captures.
+absl::Status CheckCaptures(const Rule& rule,
+                           const std::vector<std::unique_ptr<const Pattern>>& names,
+                           const std::string& where) {
+  std::set<std::string> known = {kFunction, kElement, kSameAsA + 1};
+  for (const auto& pattern : names) {
     known.insert(pattern->capture_names().begin(), pattern->capture_names().end());
-    compiled->names.push_back(std::move(pattern));
   }
-  for (const std::string& text : rule.except()) {
-    std::string error;
-    auto pattern = Pattern::Compile(text, &error);
-    if (pattern == nullptr) return Invalid(where + error);
-    compiled->exceptions.push_back(std::move(pattern));
-  }
-  const auto path = ParsePath(rule.path());
-  if (!path.has_value() && !rule.path().empty()) {
-    return Invalid(where + "unknown path \"" + rule.path() +
-                   "\"; see docs/catalog.md for the paths");
-  }
-  const auto kind = ParseKind(rule.kind());
-  if (!kind.has_value()) {
-    return Invalid(where + "unknown kind \"" + rule.kind() +
-                   "\"; see docs/catalog.md for the kinds");
-  }
-  compiled->path = path.value_or(Path::kUnknown);
-  compiled->kind = *kind;
   for (const std::string* field : {&rule.a_dtype(), &rule.b_dtype(), &rule.tile(), &rule.m(),
                                    &rule.n(), &rule.k(), &rule.arch()}) {
     std::string_view rest = *field;
     for (size_t at = rest.find('$'); at != std::string_view::npos; at = rest.find('$')) {
       rest.remove_prefix(at + 1);
       const std::string capture(rest.substr(0, rest.find(' ')));
-      if (!known.contains(capture)) {
+      if (!known.contains(capture))
         return Invalid(where + "$" + capture + " is captured by no name pattern");
-      }
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Path> PathField(const std::string& text, const std::string& where) {
+  const auto path = ParsePath(text);
+  if (path.has_value()) return *path;
+  return Invalid(where + "unknown path \"" + text + "\"; docs/catalog.md lists the paths");
+}
+
+absl::StatusOr<Kind> KindField(const std::string& text, const std::string& where) {
+  const auto kind = ParseKind(text);
+  if (kind.has_value()) return *kind;
+  return Invalid(where + "unknown kind \"" + text + "\"; docs/catalog.md lists the kinds");
+}
+
+}  // namespace
+
+absl::StatusOr<CompiledRules::CompiledRule> CompiledRules::Compile(const Rule& rule) {
+  CompiledRule compiled;
+  compiled.rule = rule;
+  if (rule.id().empty()) return Invalid("a rule without id; give it one");
+  const std::string where = "rule \"" + rule.id() + "\": ";
+  if (rule.name().empty()) return Invalid(where + "no name pattern; add name: \"...\"");
+  if (auto status = CompilePatterns(rule.name(), where, &compiled.names); !status.ok())
+    return status;
+  if (auto status = CompilePatterns(rule.except(), where, &compiled.exceptions); !status.ok())
+    return status;
+  if (auto status = CheckCaptures(rule, compiled.names, where); !status.ok()) return status;
+  if (!rule.path().empty()) {
+    const auto path = PathField(rule.path(), where);
+    if (!path.ok()) return path.status();
+    compiled.path = *path;
+  }
+  const auto kind = KindField(rule.kind(), where);
+  if (!kind.ok()) return kind.status();
+  compiled.kind = *kind;
+  return compiled;
+}
+
+absl::StatusOr<CompiledRules::CompiledOwner> CompiledRules::CompileOwner(const OwnerRule& rule) {
+  CompiledOwner compiled;
+  compiled.rule = rule;
+  const std::string where = "owner \"" + rule.id() + "\": ";
+  if (rule.id().empty()) return Invalid("an owner without id; give it one");
+  if (auto status = CompilePatterns(rule.name(), where, &compiled.names); !status.ok())
+    return status;
+  if (auto status = CompilePatterns(rule.except(), where, &compiled.exceptions); !status.ok())
+    return status;
+  const auto path = PathField(rule.path(), where);
+  if (!path.ok()) return path.status();
+  compiled.path = *path;
+  for (const std::string& text : rule.not_kind()) {
+    const auto kind = KindField(text, where);
+    if (!kind.ok()) return kind.status();
+    compiled.not_kinds.push_back(*kind);
   }
   return compiled;
 }
 
 absl::Status CompiledRules::Add(const RuleSet& rules, const std::string& source) {
+  const auto in_source = [&source](const absl::Status& status) {
+    return Invalid(source + ": " + std::string(status.message()));
+  };
   for (const Rule& rule : rules.rule()) {
     auto compiled = Compile(rule);
-    if (!compiled.ok()) return Invalid(source + ": " + std::string(compiled.status().message()));
+    if (!compiled.ok()) return in_source(compiled.status());
     rules_.push_back(*std::move(compiled));
+  }
+  for (const OwnerRule& owner : rules.owner()) {
+    auto compiled = CompileOwner(owner);
+    if (!compiled.ok()) return in_source(compiled.status());
+    owners_.push_back(*std::move(compiled));
   }
   for (const TypeRule& type : rules.type()) {
     std::string error;
     auto pattern = Pattern::Compile(type.name(), &error);
-    if (pattern == nullptr) return Invalid(source + ": type: " + error);
+    if (pattern == nullptr) return in_source(Invalid("type: " + error));
     types_.push_back({std::move(pattern), type.dtype()});
   }
   for (const ScalarTypeRule& scalar : rules.scalar_type()) {
@@ -160,9 +213,19 @@ std::string CompiledRules::DtypeOf(const Node& node) const {
   return "";
 }
 
+std::string CompiledRules::ElementDtype(const Node& function) const {
+  for (const Node* arg : function.args) {
+    if (arg->kind != Node::Kind::kName || arg->is_address) continue;
+    std::string dtype = DtypeOf(*arg);
+    if (dtype.starts_with("bf") || dtype.starts_with("fp") || dtype.starts_with("e")) return dtype;
+  }
+  return "";
+}
+
 std::string CompiledRules::DtypeField(const std::string& field, const Captures& captures) const {
   const auto capture = CaptureName(field);
   if (!capture.has_value()) return field;
+  if (*capture == kElement) return ElementDtype(*Find(captures, kFunction));
   const Node* node = Find(captures, *capture);
   return node == nullptr ? "" : DtypeOf(*node);
 }
@@ -181,6 +244,10 @@ bool CompiledRules::ReadGrammar(const CompiledRule& rule, const ParsedName& name
       return ReadCutlassName(subject.text, out);
     case TRTLLM_GEN:
       return ReadTrtllmGen(subject.text, out);
+    case MATMUL_OGS:
+      return ReadMatmulOgs(subject.text, out);
+    case TOKENS:
+      return ReadTokens(subject.text, out);
     case CUTLASS_2X:
       return ReadCutlass2x(subject, *this, out);
     case CUTLASS_3X:
@@ -190,32 +257,50 @@ bool CompiledRules::ReadGrammar(const CompiledRule& rule, const ParsedName& name
   }
 }
 
-bool CompiledRules::Apply(const CompiledRule& rule, const ParsedName& name, WordCache& words,
-                          uint64_t word_bits, KernelClass* out) const {
-  const Node& root = *name.root();
-  if (rule.rule.plain() && !IsPlain(name)) return false;
-  const auto matches = [&](const std::unique_ptr<const Pattern>& pattern, Captures* captures) {
-    return pattern->MayMatch(root.text, word_bits) && pattern->Match(root, words, captures);
-  };
-  Captures captures;
-  if (!std::any_of(rule.names.begin(), rule.names.end(),
-                   [&](const auto& pattern) { return matches(pattern, &captures); })) {
-    return false;
-  }
+bool CompiledRules::MatchesAny(const Patterns& patterns, Subject& subject, Captures* captures) {
+  const Node& root = *subject.name.root();
+  return std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) {
+    return pattern->MayMatch(root.text, subject.word_bits) &&
+           pattern->Match(root, subject.words, captures);
+  });
+}
+
+const CompiledRules::CompiledOwner* CompiledRules::FindOwner(Subject& subject, Kind kind) const {
   Captures ignored;
-  if (std::any_of(rule.exceptions.begin(), rule.exceptions.end(),
-                  [&](const auto& pattern) { return matches(pattern, &ignored); })) {
-    return false;
+  for (const CompiledOwner& owner : owners_) {
+    if (owner.rule.plain() && !subject.plain) continue;
+    if (std::count(owner.not_kinds.begin(), owner.not_kinds.end(), kind) > 0) continue;
+    if (MatchesAny(owner.names, subject, &ignored) &&
+        !MatchesAny(owner.exceptions, subject, &ignored)) {
+      return &owner;
+    }
   }
-  captures.emplace_back(kFunction, &root);
+  return nullptr;
+}
+
+bool CompiledRules::Apply(const CompiledRule& rule, Subject& subject, KernelClass* out) const {
+  if (rule.rule.plain() && !subject.plain) return false;
+  Captures captures, ignored;
+  if (!MatchesAny(rule.names, subject, &captures)) return false;
+  if (MatchesAny(rule.exceptions, subject, &ignored)) return false;
+  captures.emplace_back(kFunction, subject.name.root());
   KernelClass result;
-  if (!ReadGrammar(rule, name, captures, &result)) return false;
+  if (!ReadGrammar(rule, subject.name, captures, &result)) return false;
   const Rule& say = rule.rule;
-  result.path = rule.path;
   result.kind = rule.kind;
   result.rule = say.id();
+  if (rule.path.has_value()) {
+    result.path = *rule.path;
+  } else {
+    const CompiledOwner* owner = FindOwner(subject, rule.kind);
+    result.path = owner == nullptr ? Path::kOther : owner->path;
+  }
   if (!say.a_dtype().empty()) result.a_dtype = DtypeField(say.a_dtype(), captures);
-  if (!say.b_dtype().empty()) result.b_dtype = DtypeField(say.b_dtype(), captures);
+  if (say.b_dtype() == kSameAsA) {
+    result.b_dtype = result.a_dtype;
+  } else if (!say.b_dtype().empty()) {
+    result.b_dtype = DtypeField(say.b_dtype(), captures);
+  }
   if (!say.scaling().empty()) result.scaling = say.scaling();
   if (!say.tile().empty()) result.tile = TileField(say.tile(), captures);
   if (!say.m().empty()) result.m = ExtentField(say.m(), captures);
@@ -236,22 +321,29 @@ KernelClass CompiledRules::Classify(const ParsedName& name) const {
     return result;
   }
   if (name.root() == nullptr) return result;
-  WordCache words;
-  const uint64_t word_bits = WordBits(words.Words(*name.root()));
-  for (const auto& rule : rules_) {
-    if (Apply(*rule, name, words, word_bits, &result)) return result;
+  Subject subject{name};
+  subject.word_bits = WordBits(subject.words.Words(*name.root()));
+  subject.plain = IsPlain(name);
+  for (const CompiledRule& rule : rules_) {
+    if (Apply(rule, subject, &result)) return result;
+  }
+  if (const CompiledOwner* owner = FindOwner(subject, Kind::kOther)) {
+    result.path = owner->path;
+    result.rule = owner->rule.id();
   }
   return result;
 }
 
 std::vector<std::string> CompiledRules::RuleIds() const {
   std::vector<std::string> ids;
-  for (const auto& rule : rules_) ids.push_back(rule->rule.id());
+  for (const auto& rule : rules_) ids.push_back(rule.rule.id());
+  for (const auto& owner : owners_) ids.push_back(owner.rule.id());
   return ids;
 }
 
 void CompiledRules::Remove(std::string_view id) {
-  std::erase_if(rules_, [id](const auto& rule) { return rule->rule.id() == id; });
+  std::erase_if(rules_, [id](const auto& rule) { return rule.rule.id() == id; });
+  std::erase_if(owners_, [id](const auto& owner) { return owner.rule.id() == id; });
 }
 
 }  // namespace hotproof::catalog

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,8 +19,6 @@
 
 namespace hotproof::catalog {
 
-class RuleCompiler;
-
 class CompiledRules : public TypeNames {
  public:
   // `source` names where the rules come from, for messages: "rules.textproto: rule "x": ...".
@@ -28,32 +27,49 @@ class CompiledRules : public TypeNames {
   KernelClass Classify(const ParsedName& name) const;
   std::string DtypeOf(const Node& node) const override;
 
-  // The ids in the order in which they are tried.
+  // The ids of rules and owners in the order in which they are tried.
   std::vector<std::string> RuleIds() const;
-  // Without this rule; for the test that each one is needed.
+  // Goes on without this rule or owner; for the test that each one is needed.
   void Remove(std::string_view id);
 
  private:
+  using Patterns = std::vector<std::unique_ptr<const Pattern>>;
   struct CompiledRule {
     Rule rule;
-    std::vector<std::unique_ptr<const Pattern>> names;
-    std::vector<std::unique_ptr<const Pattern>> exceptions;
-    Path path = Path::kUnknown;
+    Patterns names, exceptions;
+    std::optional<Path> path;  // nothing: the owner's
     Kind kind = Kind::kOther;
+  };
+  struct CompiledOwner {
+    OwnerRule rule;
+    Patterns names, exceptions;
+    Path path = Path::kUnknown;
+    std::vector<Kind> not_kinds;
+  };
+  // One name being classified.
+  struct Subject {
+    const ParsedName& name;
+    WordCache words;
+    uint64_t word_bits = 0;
+    bool plain = false;
   };
   struct CompiledType {
     std::unique_ptr<const Pattern> pattern;
     std::string dtype;
   };
 
-  absl::StatusOr<std::unique_ptr<CompiledRule>> Compile(const Rule& rule) const;
-  bool Apply(const CompiledRule& rule, const ParsedName& name, WordCache& words, uint64_t word_bits,
-             KernelClass* out) const;
+  static absl::StatusOr<CompiledRule> Compile(const Rule& rule);
+  static absl::StatusOr<CompiledOwner> CompileOwner(const OwnerRule& rule);
+  static bool MatchesAny(const Patterns& patterns, Subject& subject, Captures* captures);
+  bool Apply(const CompiledRule& rule, Subject& subject, KernelClass* out) const;
+  const CompiledOwner* FindOwner(Subject& subject, Kind kind) const;
   bool ReadGrammar(const CompiledRule& rule, const ParsedName& name, const Captures& captures,
                    KernelClass* out) const;
   std::string DtypeField(const std::string& field, const Captures& captures) const;
+  std::string ElementDtype(const Node& function) const;
 
-  std::vector<std::unique_ptr<CompiledRule>> rules_;
+  std::vector<CompiledRule> rules_;
+  std::vector<CompiledOwner> owners_;
   std::vector<CompiledType> types_;
   std::unordered_map<int64_t, std::string> scalar_types_;
 };

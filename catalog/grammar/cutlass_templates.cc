@@ -1,4 +1,6 @@
 // CUTLASS kernels whose whole construction is in their template arguments.
+#include <utility>
+
 #include "catalog/grammar/grammar.h"
 #include "catalog/match/words.h"
 #include "catalog/name/text.h"
@@ -101,6 +103,11 @@ bool ReadCutlass3x(const Node& kernel, const TypeNames& types, KernelClass* out)
   bool has_scales = false;
   out->a_dtype = OperandDtype(*mma->args[2], types, &has_scales);
   out->b_dtype = OperandDtype(*mma->args[4], types, &has_scales);
+  // Weights narrower than activations: the operand with scales is the weight, whichever side it is
+  // on.
+  if (HasWords(mainloop.text, "mixed", "input") && IsNamed(*mma->args[2], "cute::tuple")) {
+    std::swap(out->a_dtype, out->b_dtype);
+  }
   const bool fp8 = IsFp8(out->a_dtype) || IsFp8(out->b_dtype);
   if (HasWords(mainloop.text, "block", "scaled")) {
     out->scaling = "mx";

@@ -24,6 +24,8 @@ bool ReadNvjet(std::string_view name, KernelClass* out);
 bool ReadXmma(std::string_view name, KernelClass* out);
 bool ReadCutlassName(std::string_view name, KernelClass* out);
 bool ReadTrtllmGen(std::string_view name, KernelClass* out);
+bool ReadMatmulOgs(std::string_view name, KernelClass* out);
+bool ReadTokens(std::string_view name, KernelClass* out);
 // `kernel`: the template argument of cutlass::Kernel, Kernel2 or device_kernel.
 bool ReadCutlass2x(const Node& kernel, const TypeNames& types, KernelClass* out);
 bool ReadCutlass3x(const Node& kernel, const TypeNames& types, KernelClass* out);

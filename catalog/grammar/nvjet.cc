@@ -1,7 +1,10 @@
 // cuBLASLt's nvjet kernels (12.x, 13.x; the library assembles them at run time, so the names are an
 // open vocabulary):
 //   nvjet[_sm90]_<types>[_tf32]_<AxB tile>_<K tile x stages>_<cluster>[_2cta]_<v|h>_<tags>_<layout>
+//   nvjet_sm120_<types>_mma_<AxBxK tile>_<stages>_<warp tile>_<tags>_<layout>
 // The tile is column-major as cuBLAS sees it: its first number runs over the weight's N.
+#include <algorithm>
+
 #include "catalog/grammar/grammar.h"
 #include "catalog/name/text.h"
 
@@ -82,7 +85,9 @@ bool ReadNvjet(std::string_view name, KernelClass* out) {
   while (at < tokens.size() && !IsExtents(tokens[at])) ++at;
   if (at == tokens.size()) return false;
   out->tile = tokens[at++];
-  if (at < tokens.size() && IsExtents(tokens[at])) {
+  const bool has_depth =
+      std::count(out->tile.begin(), out->tile.end(), 'x') == 2;  // sm120's mma form
+  if (!has_depth && at < tokens.size() && IsExtents(tokens[at])) {
     const std::string_view depth_and_stages = tokens[at++];
     out->tile.append("x").append(depth_and_stages.substr(0, depth_and_stages.find('x')));
   }

@@ -40,6 +40,9 @@ class Matcher {
       case Term::Kind::kRest:
         matches = true;
         break;
+      case Term::Kind::kType:
+        matches = node.kind == Node::Kind::kName && !node.is_address;
+        break;
       case Term::Kind::kInteger:
         matches = MatchInteger(term, node);
         break;
@@ -68,7 +71,7 @@ class Matcher {
   }
 
   bool MatchName(const Term& term, const Node& node) {
-    if (node.kind != Node::Kind::kName) return false;
+    if (node.kind != Node::Kind::kName && node.kind != Node::Kind::kLambda) return false;
     const Node* chain[kMaxComponents];
     size_t count = 0;
     for (const Node* at = &node; at != nullptr; at = at->scope) {
@@ -93,6 +96,7 @@ class Matcher {
   }
 
   bool MatchComponent(const Term::Component& component, const Node& node) {
+    if (component.lambda) return node.kind == Node::Kind::kLambda;
     if (node.kind != Node::Kind::kName) return false;
     if (component.words != nullptr) {
       if (!component.words->Matches(words_.Words(node))) return false;
@@ -129,7 +133,7 @@ bool Pattern::Match(const Node& node, WordCache& words, Captures* captures) cons
 
 bool Pattern::MayMatch(std::string_view identifier, uint64_t word_bits) const {
   const auto& last = root_->components.back();
-  if (last.any_components) return true;
+  if (last.any_components || last.lambda) return true;
   return last.words != nullptr ? last.words->MayMatch(word_bits) : last.identifier == identifier;
 }
 

@@ -53,6 +53,8 @@ class PatternParser {
     }
     if (Consume("...")) {
       term->kind = Term::Kind::kRest;
+    } else if (Consume("@")) {
+      term->kind = Term::Kind::kType;
     } else if (Consume("#")) {
       term->kind = Term::Kind::kInteger;
     } else if (IsDigit(Peek()) || Peek() == '-') {
@@ -93,6 +95,10 @@ class PatternParser {
     Term::Component component;
     if (Consume("**")) {
       component.any_components = true;
+      return component;
+    }
+    if (Consume("[lambda]")) {
+      component.lambda = true;
       return component;
     }
     if (Consume("{")) {

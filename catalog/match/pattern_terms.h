@@ -15,10 +15,12 @@ struct Pattern::Term {
     kAny,      // _
     kRest,     // ...  any number of arguments
     kInteger,  // #  any integer; 128; (Type) and (Type)1  of that type
+    kType,     // @  any type
     kName,     // a qualified name
   };
   struct Component {
     bool any_components = false;  // **
+    bool lambda = false;          // [lambda]
     std::string identifier;       // exactly this one; empty: `words`
     std::unique_ptr<WordPattern> words;
     bool has_args = false;

@@ -9,6 +9,7 @@ namespace hotproof::catalog {
 
 std::vector<std::string> SplitWords(std::string_view identifier) {
   std::vector<std::string> words;
+  if (identifier.starts_with('_')) words.emplace_back("_");
   bool in_word = false;
   for (size_t i = 0; i < identifier.size(); ++i) {
     const char c = identifier[i];

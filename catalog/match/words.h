@@ -10,7 +10,8 @@
 namespace hotproof::catalog {
 
 // Split at '_' and where the case says that a word begins; lower case. Digits stay with the letters
-// before them ("fp8", "1x128").
+// before them ("fp8", "1x128"). An underscore at the beginning is a word of its own: Python's
+// private names.
 std::vector<std::string> SplitWords(std::string_view identifier);
 
 // One bit per word, by hash: what a pattern needs and these bits lack cannot match.
