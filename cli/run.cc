@@ -60,7 +60,7 @@ std::vector<std::string> TracedEnvironment(const std::string& library, const std
                                            const std::string& mode) {
   std::vector<std::string> preloads;
   // A sanitizer's runtime has to be the first library of a program that is not built with it.
-  if (*HOTPROOF_PRELOAD_FIRST != '\0') preloads.emplace_back(HOTPROOF_PRELOAD_FIRST);
+  if (*HOTPROOF_SANITIZER_RUNTIME != '\0') preloads.emplace_back(HOTPROOF_SANITIZER_RUNTIME);
   preloads.push_back(library);
   const char* others = std::getenv("LD_PRELOAD");
   if (others != nullptr && *others != '\0') preloads.emplace_back(others);

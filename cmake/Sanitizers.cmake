@@ -1,10 +1,10 @@
 # HOTPROOF_SANITIZE=address (with undefined behaviour) or thread instruments everything of ours.
-# Every target of ours sees HOTPROOF_PRELOAD_FIRST: the sanitizer's library, which has to be the
+# Every target of ours sees HOTPROOF_SANITIZER_RUNTIME: the sanitizer's library, which has to be the
 # first one preloaded into a program that is not instrumented itself; "" without a sanitizer.
 set(HOTPROOF_SANITIZE "" CACHE STRING "address, thread, or empty")
 set_property(CACHE HOTPROOF_SANITIZE PROPERTY STRINGS "" address thread)
 
-set(HOTPROOF_PRELOAD_FIRST "")
+set(HOTPROOF_SANITIZER_RUNTIME "")
 if(HOTPROOF_SANITIZE)
   if(HOTPROOF_SANITIZE STREQUAL "address")
     set(_flags -fsanitize=address,undefined -fno-sanitize-recover=undefined)
@@ -21,8 +21,8 @@ if(HOTPROOF_SANITIZE)
   add_compile_options(${_flags} -fno-omit-frame-pointer)
   add_link_options(${_flags})
   execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -print-file-name=${_runtime}
-    OUTPUT_VARIABLE HOTPROOF_PRELOAD_FIRST OUTPUT_STRIP_TRAILING_WHITESPACE)
-  get_filename_component(HOTPROOF_PRELOAD_FIRST "${HOTPROOF_PRELOAD_FIRST}" REALPATH)
+    OUTPUT_VARIABLE HOTPROOF_SANITIZER_RUNTIME OUTPUT_STRIP_TRAILING_WHITESPACE)
+  get_filename_component(HOTPROOF_SANITIZER_RUNTIME "${HOTPROOF_SANITIZER_RUNTIME}" REALPATH)
 endif()
 target_compile_definitions(hotproof_warnings INTERFACE
-  HOTPROOF_PRELOAD_FIRST="${HOTPROOF_PRELOAD_FIRST}")
+  HOTPROOF_SANITIZER_RUNTIME="${HOTPROOF_SANITIZER_RUNTIME}")
