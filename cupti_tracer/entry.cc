@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <string>
@@ -51,6 +52,12 @@ __attribute__((constructor)) void OnLoad() {
   if (out == nullptr || *out == '\0') return;
   const std::string own_path = OwnPath();
   if (own_path.empty()) return;
+  if (*out != '/') {  // the program may change its folder before it starts CUDA
+    char here[4096];
+    if (getcwd(here, sizeof here) != nullptr) {
+      setenv("HOTPROOF_OUT", (std::string(here) + "/" + out).c_str(), 1);
+    }
+  }
   TakeInjection(kCudaInjection, own_path);
   TakeInjection(kNvtxInjection, own_path);
 }
