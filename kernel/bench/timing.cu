@@ -1,0 +1,389 @@
+#include "kernel/bench/timing.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "kernel/bench/pure_read.h"
+
+namespace hotproof::kernel::bench {
+namespace {
+
+constexpr int kGemmsPerGraph = 48;
+
+using Enqueue = std::function<void(const Gemm&)>;
+
+struct Method {
+  std::string name;
+  Enqueue enqueue;
+};
+
+Method ours(TimingContext& c, int m, const Tuning& tuning = {}, const std::string& name = "hotproof",
+            bool bf16 = false, Mutation mutation = Mutation::kNone) {
+  return {name, [=, &c](const Gemm& gemm) {
+            HOTPROOF_CHECK(launch(c.workload.args(gemm, m, bf16), c.stream, bf16, tuning, mutation));
+          }};
+}
+
+Method roof(TimingContext& c, bool programmatic) {
+  return {programmatic ? "roof_pdl" : "roof_plain", [=, &c](const Gemm& gemm) {
+            ReadPlan plan;
+            plan.programmatic = programmatic;
+            enqueue_pure_read(gemm.b, gemm.n(), gemm.k(), plan, c.stream);
+          }};
+}
+
+bool enqueue_cublaslt(TimingContext& c, const Gemm& gemm, int m, int index) {
+  const Workload& w = c.workload;
+  return c.cublaslt->enqueue({m, gemm.n(), gemm.k(), w.a(gemm.shape), w.a_scale(gemm.shape), gemm.b,
+                              gemm.b_scale, w.d(gemm.shape)},
+                             index, c.stream);
+}
+
+Graph graph_of(TimingContext& c, const std::vector<Gemm>& gemms, const Method& method) {
+  return Graph(c.stream, [&] {
+    for (const Gemm& gemm : gemms) method.enqueue(gemm);
+  });
+}
+
+// The fastest of cuBLASLt's first 8 algorithms for this shape, -1 when there is none. cuBLASLt wants M in
+// fours, so smaller M run as 4.
+int best_algorithm(TimingContext& c, ShapeId shape, int m) {
+  static std::map<std::pair<int, int>, int> known;
+  const auto [it, fresh] = known.try_emplace({shape, m}, -1);
+  if (!fresh) return it->second;
+  const int found = c.cublaslt->prepare(m, kShapes[shape].n, kShapes[shape].k);
+  const std::vector<Gemm> gemms = c.workload.of_shape(shape, 16);
+  double best = 1e30;
+  for (int index = 0; index < found; ++index) {
+    if (!enqueue_cublaslt(c, gemms[0], m, index)) continue;  // outside a capture first
+    HOTPROOF_CHECK(cudaStreamSynchronize(c.stream));
+    const Graph graph(c.stream, [&] {
+      for (const Gemm& gemm : gemms) enqueue_cublaslt(c, gemm, m, index);
+    });
+    const double us = time_interleaved(c.stream, {&graph}, 7)[0].median_us;
+    if (us < best) {
+      best = us;
+      it->second = index;
+    }
+  }
+  return it->second;
+}
+
+int cublaslt_m(int m) { return (m + 3) / 4 * 4; }
+
+bool has_cublaslt(TimingContext& c, int m) {
+  if (c.cublaslt == nullptr || !c.baselines.count("cublaslt")) return false;
+  for (int s = 0; s < kShapeCount; ++s) {
+    if (best_algorithm(c, static_cast<ShapeId>(s), cublaslt_m(m)) < 0) return false;
+  }
+  return true;
+}
+
+Method cublaslt(TimingContext& c, int m) {
+  return {"cublaslt", [=, &c](const Gemm& gemm) {
+            enqueue_cublaslt(c, gemm, cublaslt_m(m), best_algorithm(c, gemm.shape, cublaslt_m(m)));
+          }};
+}
+
+// Times the methods on the same GEMMs, interleaved, and records each.
+void compare_methods(TimingContext& c, const std::string& what, const std::string& shape, int m,
+                     const std::vector<Gemm>& gemms, const std::vector<Method>& methods, bool per_gemm) {
+  std::vector<Graph> graphs;
+  std::vector<const Graph*> pointers;
+  double bytes = 0;
+  for (const Gemm& gemm : gemms) bytes += static_cast<double>(gemm.weight_bytes());
+  for (const Method& method : methods) graphs.push_back(graph_of(c, gemms, method));
+  for (const Graph& graph : graphs) pointers.push_back(&graph);
+  const std::vector<Spread> spreads = time_interleaved(c.stream, pointers, c.replays);
+  const int divisor = per_gemm ? static_cast<int>(gemms.size()) : 1;
+  for (size_t i = 0; i < methods.size(); ++i) {
+    c.records.add(what, shape, methods[i].name, m, spreads[i], divisor, bytes / divisor);
+  }
+}
+
+std::vector<Method> standard_methods(TimingContext& c, int m) {
+  std::vector<Method> methods = {ours(c, m)};
+  if (m <= 32) methods.push_back(ours(c, m, {}, "hotproof_bf16", true));
+  if (c.baselines.count("roof")) {
+    methods.push_back(roof(c, true));
+    methods.push_back(roof(c, false));
+  }
+  if (has_cublaslt(c, m)) methods.push_back(cublaslt(c, m));
+  return methods;
+}
+
+}  // namespace
+
+void time_shapes(TimingContext& c, const std::vector<ShapeId>& shapes, const std::vector<int>& ms) {
+  for (int m : ms) {
+    c.workload.quantise_activations(m, c.stream);
+    for (ShapeId s : shapes) {
+      compare_methods(c, "shape", kShapes[s].name, m, c.workload.of_shape(s, kGemmsPerGraph),
+                      standard_methods(c, m), true);
+    }
+  }
+}
+
+void time_forward(TimingContext& c, const std::vector<int>& ms) {
+  for (int m : ms) {
+    c.workload.quantise_activations(m, c.stream);
+    compare_methods(c, "forward", "256 GEMMs", m, c.workload.forward(), standard_methods(c, m), false);
+  }
+}
+
+void time_sandwich(TimingContext& c, const std::vector<int>& ms) {
+  const std::vector<Gemm>& forward = c.workload.forward();
+  for (int m : ms) {
+    c.workload.quantise_activations(m, c.stream);
+    const auto quantise = [&c, m](const Gemm& gemm, uint32_t flags) {
+      Workload& w = c.workload;
+      HOTPROOF_CHECK(hotproof_quantize_1x128(m, gemm.k(), w.a_bf16(gemm.shape), gemm.k(),
+                                             w.a(gemm.shape), gemm.k(), w.a_scale(gemm.shape), 1,
+                                             Workload::scale_stride(m), flags, c.stream));
+    };
+    // Each step: the glue that reads the GEMM before and writes this one's A, then the method.
+    const auto between = [&](const std::string& name, Enqueue enqueue) {
+      return Method{name, [&c, m, enqueue, &forward](const Gemm& gemm) {
+                      const Gemm& previous = &gemm == &forward.front() ? forward.back() : (&gemm)[-1];
+                      enqueue_glue(c.workload.d(previous.shape), m, previous.n(),
+                                   c.workload.a_bf16(gemm.shape), gemm.k(), c.stream);
+                      if (enqueue) enqueue(gemm);
+                    }};
+    };
+    const auto then = [](Enqueue first, Enqueue second) {
+      return [=](const Gemm& gemm) {
+        first(gemm);
+        second(gemm);
+      };
+    };
+    const Enqueue quantise_plain = [=](const Gemm& g) { quantise(g, HOTPROOF_NO_PROGRAMMATIC_LAUNCH); };
+    const Enqueue quantise_pdl = [=](const Gemm& g) { quantise(g, 0); };
+    const Enqueue gemm = ours(c, m).enqueue;
+    std::vector<Method> methods = {
+        between("glue", nullptr),
+        between("glue+quantise", quantise_plain),
+        between("glue+quantise+hotproof", then(quantise_plain, gemm)),
+        between("glue+quantise_pdl+hotproof", then(quantise_pdl, gemm)),
+    };
+    if (m <= 32) {
+      methods.push_back(between("glue+hotproof_bf16", ours(c, m, {}, "", true).enqueue));
+    }
+    if (c.baselines.count("roof")) {
+      methods.push_back(between("glue+roof_plain", roof(c, false).enqueue));
+      methods.push_back(between("glue+roof_pdl", roof(c, true).enqueue));
+    }
+    if (has_cublaslt(c, m)) {
+      methods.push_back(
+          between("glue+quantise+cublaslt", then(quantise_plain, cublaslt(c, m).enqueue)));
+    }
+    compare_methods(c, "sandwich", "256 GEMMs", m, forward, methods, false);
+  }
+}
+
+void sweep(TimingContext& c, const std::vector<ShapeId>& shapes, const std::vector<int>& ms) {
+  for (int m : ms) {
+    c.workload.quantise_activations(m, c.stream);
+    for (ShapeId s : shapes) {
+      const std::vector<Gemm> gemms = c.workload.of_shape(s, kGemmsPerGraph);
+      Plan plan;
+      HOTPROOF_CHECK(make_plan(m, kShapes[s].n, kShapes[s].k, false, {}, &plan));
+      std::printf("# %s M %d: %d CTAs, %d stages, cluster %d, %d bytes of shared memory\n",
+                  kShapes[s].name, m, plan.work.ctas, plan.stages, plan.cluster_size, plan.smem_bytes);
+      std::vector<Method> methods = {ours(c, m, {}, "default"), roof(c, true)};
+      const auto vary = [&](const std::string& name, auto change) {
+        Tuning tuning;
+        change(tuning);
+        methods.push_back(ours(c, m, tuning, name));
+      };
+      if (m <= 8) {
+        methods.push_back(ours(c, m, {}, "gemm_read_only", false, Mutation::kReadOnly));
+        Tuning free;
+        free.never_wait = true;
+        methods.push_back(ours(c, m, free, "gemm_read_only, no dependency", false, Mutation::kReadOnly));
+      }
+      for (int ctas : {0, 132}) {
+        const std::string which = ctas ? ", 132 CTAs" : "";
+        for (int promotion : {0, 256}) {
+          const std::string which_promotion = ", promotion " + std::to_string(promotion);
+          for (int prefetch : {0, 4, 8, 16}) {
+            for (int trigger : {1, 4, 8, 1000}) {
+              if (promotion == 256 && prefetch > 4) continue;
+              vary("prefetch " + std::to_string(prefetch) + ", trigger " + std::to_string(trigger) + which_promotion + which,
+                   [&](Tuning& t) {
+                     t.trigger_units = trigger;
+                     t.prefetch_units = prefetch;
+                     t.l2_promotion_bytes = promotion;
+                     t.ctas = ctas;
+                   });
+            }
+          }
+        }
+        Tuning t;
+        t.trigger_units = 1000;
+        t.never_wait = true;
+        t.ctas = ctas;
+        t.l2_promotion_bytes = 0;
+        methods.push_back(ours(c, m, t, "no dependency, trigger 1000, promotion 0" + which));
+        vary("one CTA per SM, promotion 0" + which, [&](Tuning& t) {
+          t.ctas_per_sm = 1;
+          t.ctas = ctas;
+          t.l2_promotion_bytes = 0;
+        });
+        vary("one CTA per SM, promotion 0, prefetch 8" + which, [&](Tuning& t) {
+          t.ctas_per_sm = 1;
+          t.ctas = ctas;
+          t.l2_promotion_bytes = 0;
+          t.prefetch_units = 8;
+        });
+      }
+      vary("workspace, prefetch 8, trigger 4, promotion 0", [](Tuning& t) {
+        t.reduction = Reduction::kWorkspace;
+        t.l2_promotion_bytes = 0;
+        t.prefetch_units = 8;
+        t.trigger_units = 4;
+      });
+      vary("4 stages, trigger 4, promotion 0", [](Tuning& t) {
+        t.stages = 4;
+        t.trigger_units = 4;
+        t.l2_promotion_bytes = 0;
+      });
+      compare_methods(c, "sweep", kShapes[s].name, m, gemms, methods, true);
+    }
+  }
+}
+
+void once(TimingContext& c, const std::vector<ShapeId>& shapes, int m) {
+  c.workload.quantise_activations(m, c.stream);
+  for (ShapeId s : shapes) {
+    const Gemm gemm = c.workload.of_shape(s, 1)[0];
+    for (Mutation mutation : {Mutation::kReadOnly, Mutation::kNone}) {
+      HOTPROOF_CHECK(launch(c.workload.args(gemm, m, false), c.stream, false, {}, mutation));
+      HOTPROOF_CHECK(cudaStreamSynchronize(c.stream));
+    }
+    ReadPlan plan;
+    plan.row_piece = 128;
+    enqueue_pure_read(gemm.b, gemm.n(), gemm.k(), plan, c.stream);
+    HOTPROOF_CHECK(cudaStreamSynchronize(c.stream));
+  }
+}
+
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+void show_timelines(TimingContext& c, const std::vector<ShapeId>& shapes, int m) {
+  static const char* const kNames[] = {"start", "primed", "dependency met", "first unit",
+                                       "last issue", "last unit", "end"};
+  constexpr int kMoments = 7, kGemms = 12;
+  c.workload.quantise_activations(m, c.stream);
+  for (const bool glued : {false, true}) {
+    for (ShapeId s : shapes) {
+      Plan plan;
+      HOTPROOF_CHECK(make_plan(m, kShapes[s].n, kShapes[s].k, false, {}, &plan));
+      const int ctas = plan.work.ctas;
+      DeviceBuffer<Timeline> buffer(static_cast<size_t>(kGemms) * ctas);
+      const std::vector<Gemm> gemms = c.workload.of_shape(s, kGemms);
+      const Graph graph(c.stream, [&] {
+        for (int i = 0; i < kGemms; ++i) {
+          Tuning tuning;
+          tuning.timeline = buffer.get() + static_cast<size_t>(i) * ctas;
+          if (glued) {
+            enqueue_glue(c.workload.d(s), m, kShapes[s].n, c.workload.a_bf16(s), kShapes[s].k, c.stream);
+          }
+          HOTPROOF_CHECK(launch(c.workload.args(gemms[i], m, false), c.stream, false, tuning,
+                                Mutation::kTimed));
+        }
+      });
+      for (int r = 0; r < 5; ++r) graph.replay(c.stream);
+      HOTPROOF_CHECK(cudaStreamSynchronize(c.stream));
+      const std::vector<Timeline> all = buffer.download();
+      for (int i = 0; glued && i < ctas; ++i) {
+        const Timeline& t = all[static_cast<size_t>(kGemms / 2) * ctas + i];
+        std::printf("cta %s %d sm %d  start %.2f first %.2f last %.2f end %.2f\n", kShapes[s].name, i,
+                    static_cast<int>(t.ns[7]), (t.ns[0] - all[static_cast<size_t>(kGemms / 2) * ctas].ns[0]) * 1e-3,
+                    (t.cycles[3] - t.cycles[0]) / 1980.0, (t.cycles[5] - t.cycles[0]) / 1980.0,
+                    (t.cycles[6] - t.cycles[0]) / 1980.0);
+      }
+      // The GEMM in the middle, on the clock of the first CTA's start of the GEMM before it.
+      const Timeline* before = &all[static_cast<size_t>(kGemms / 2 - 1) * ctas];
+      const Timeline* here = before + ctas;
+      uint64_t zero = ~0ull;
+      for (int i = 0; i < ctas; ++i) zero = std::min(zero, before[i].ns[0]);
+      for (const Timeline* gemm : {before, here}) {
+        std::printf("timeline %-8s %s%s", kShapes[s].name, glued ? "glued" : "back to back",
+                    gemm == before ? ", one" : ", next");
+        for (int moment = 0; moment < kMoments; ++moment) {
+          std::vector<double> us, since;
+          for (int i = 0; i < ctas; ++i) {
+            us.push_back((gemm[i].ns[moment] - zero) * 1e-3);
+            since.push_back((gemm[i].cycles[moment] - gemm[i].cycles[0]) / 1980.0);
+          }
+          std::printf("  %s %.2f/%.2f/%.2f (+%.2f)", kNames[moment], *std::min_element(us.begin(), us.end()),
+                      median(us), *std::max_element(us.begin(), us.end()), median(since));
+        }
+        std::printf("\n");
+      }
+    }
+  }
+}
+
+void sweep_reads(TimingContext& c, const std::vector<ShapeId>& shapes) {
+  for (ShapeId s : shapes) {
+    std::vector<Method> methods;
+    const auto add = [&](const std::string& name, const ReadPlan& plan, bool flat = false) {
+      methods.push_back({name + ", " + std::to_string(plan.ctas) + " CTAs, " +
+                             std::to_string(plan.stages) + " stages",
+                         [plan, flat, &c](const Gemm& gemm) {
+                           const int k = flat ? 128 : gemm.k();
+                           const int n = static_cast<int>(gemm.weight_bytes() / k);
+                           enqueue_pure_read(gemm.b, n, k, plan, c.stream);
+                         }});
+    };
+    const int library = decompose(kShapes[s].n, kShapes[s].k, 132).ctas;
+    ReadPlan plan;
+    add("contiguous", plan);
+    for (const int stages : {3, 6}) {
+      plan.stages = stages;
+      plan.ctas = library;
+      add("contiguous", plan);
+    }
+    plan = {};
+    plan.evict_first = false;
+    add("contiguous, evict normally", plan);
+    for (const int row_piece : {128, 256, 512, 1024}) {
+      plan = {};
+      plan.copy = ReadPlan::kTensorBoxes;
+      plan.row_piece = row_piece;
+      add(std::to_string(row_piece) + "-byte boxes", plan);
+      plan.copy = ReadPlan::kBulkRows;
+      add(std::to_string(row_piece) + "-byte bulk rows", plan);
+    }
+    plan = {};
+    plan.copy = ReadPlan::kTensorBoxes;
+    plan.row_piece = 128;
+    add("contiguous by 128-byte boxes", plan, true);
+    for (const int promotion : {0, 64, 128}) {
+      plan.l2_promotion = promotion;
+      add("128-byte boxes, promotion " + std::to_string(promotion), plan);
+    }
+    plan.evict_first = false;
+    add("128-byte boxes, promotion 128, evict normally", plan);
+    plan.l2_promotion = 0;
+    add("128-byte boxes, promotion 0, evict normally", plan);
+    plan.programmatic = false;
+    add("128-byte boxes, promotion 0, evict normally, plain", plan);
+    plan.evict_first = true;
+    add("128-byte boxes, promotion 0, plain", plan);
+    plan.copy = ReadPlan::kContiguous;
+    add("contiguous, plain", plan);
+    compare_methods(c, "reads", kShapes[s].name, 0, c.workload.of_shape(s, kGemmsPerGraph), methods, true);
+  }
+}
+
+}  // namespace hotproof::kernel::bench

@@ -1,0 +1,331 @@
+// Host side of the GEMM: checks, the plan, tensor maps, the launch, the C ABI.
+#include "kernel/fp8_gemm.h"
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "kernel/launch.h"
+#include "kernel/quantize.cuh"
+#include "kernel/sm90_fp8_gemm.cuh"
+#include "kernel/tensor_map.h"
+
+namespace hotproof::kernel {
+namespace {
+
+thread_local cudaError_t last_cuda_error = cudaSuccess;
+
+hotproof_status cuda_failed(cudaError_t error) {
+  last_cuda_error = error;
+  cudaGetLastError();  // not sticky for the caller
+  return HOTPROOF_CUDA_ERROR;
+}
+
+struct Device {
+  int ordinal, sm_count, smem_per_sm, smem_per_block, smem_reserved;
+};
+
+hotproof_status current_device(Device* device) {
+  int major = 0, minor = 0;
+  cudaError_t error = cudaGetDevice(&device->ordinal);
+  const auto read = [&](int* value, cudaDeviceAttr attribute) {
+    if (error == cudaSuccess) error = cudaDeviceGetAttribute(value, attribute, device->ordinal);
+  };
+  read(&major, cudaDevAttrComputeCapabilityMajor);
+  read(&minor, cudaDevAttrComputeCapabilityMinor);
+  read(&device->sm_count, cudaDevAttrMultiProcessorCount);
+  read(&device->smem_per_sm, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  read(&device->smem_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  read(&device->smem_reserved, cudaDevAttrReservedSharedMemoryPerBlock);
+  if (error != cudaSuccess) return cuda_failed(error);
+  return major == 9 && minor == 0 ? HOTPROOF_OK : HOTPROOF_UNSUPPORTED_DEVICE;
+}
+
+int m_tile_for(int m) {
+  for (int tile : {8, 16, 32, 64}) {
+    if (m <= tile) return tile;
+  }
+  return 128;
+}
+
+hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise,
+                        const Tuning& tuning, Plan* plan) {
+  if (m < 1 || n < 1 || k < 1) return HOTPROOF_INVALID_ARGUMENT;
+  if (m > (quantise ? 32 : 128) || n % 8 != 0 || k % 16 != 0) return HOTPROOF_UNSUPPORTED_SHAPE;
+  if (ceil_div(n, kTileN) > kMaxTiles || ceil_div(k, kBlockK) > 4096) {
+    return HOTPROOF_UNSUPPORTED_SHAPE;
+  }
+  plan->work = decompose(n, k, device.sm_count);
+  if (tuning.ctas > 0) plan->work.ctas = std::min(tuning.ctas, plan->work.units());
+  plan->m_tile = m_tile_for(m);
+
+  const int split = plan->work.aligned_split();
+  const bool can_cluster = split >= 2 && split <= kMaxClusterSize;
+  Reduction reduction = tuning.reduction;
+  if (reduction == Reduction::kDefault) {
+    reduction = plan->m_tile <= 16 ? Reduction::kCluster : Reduction::kWorkspace;
+  }
+  plan->cluster_size = reduction == Reduction::kCluster && can_cluster ? split : 1;
+
+  const int per_sm = tuning.ctas_per_sm > 0 ? tuning.ctas_per_sm : min_ctas_per_sm(plan->m_tile);
+  const int budget =
+      std::min(device.smem_per_sm / per_sm - device.smem_reserved, device.smem_per_block);
+  int stages = kMinStages;
+  while (stages < 32 && SmemLayout(plan->m_tile, stages + 1, plan->cluster_size).total <= budget) {
+    ++stages;
+  }
+  plan->stages = tuning.stages > 0 ? std::clamp(tuning.stages, kMinStages, stages) : stages;
+  plan->smem_bytes = SmemLayout(plan->m_tile, plan->stages, plan->cluster_size).total;
+  if (plan->smem_bytes > device.smem_per_block) return HOTPROOF_UNSUPPORTED_SHAPE;
+  plan->trigger_units = tuning.trigger_units >= 0 ? tuning.trigger_units : 0;
+
+
+  plan->prefetch_units = tuning.prefetch_units >= 0 ? tuning.prefetch_units : 0;
+
+  const bool shares_tiles = split == 0 || split >= 2;
+  plan->workspace_bytes =
+      shares_tiles && plan->cluster_size == 1
+          ? kControlBytes + sizeof(float) * 2 * plan->work.ctas * kTileN * plan->m_tile
+          : 0;
+  return HOTPROOF_OK;
+}
+
+using KernelFunction = void (*)(GemmParams);
+
+template <bool kQuantise>
+KernelFunction kernel_for(int m_tile, Mutation mutation) {
+  constexpr Mutation kNone = Mutation::kNone;
+#ifdef HOTPROOF_MUTATIONS
+  if (mutation != kNone && m_tile == 8 && !kQuantise) {
+    switch (mutation) {
+      case Mutation::kNone: break;
+      case Mutation::kReadOnly: return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kReadOnly>;
+      case Mutation::kTimed: return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kTimed>;
+      case Mutation::kDropKBlock: return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kDropKBlock>;
+      case Mutation::kSwapScaleAxes:
+        return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kSwapScaleAxes>;
+      case Mutation::kOffByOneTile:
+        return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kOffByOneTile>;
+      case Mutation::kStaleWorkspace:
+        return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kStaleWorkspace>;
+      case Mutation::kScaleTwice: return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kScaleTwice>;
+    }
+  }
+#endif
+  if (mutation != kNone) return nullptr;
+  switch (m_tile) {
+    case 8: return sm90_fp8_gemm_1x128_128x128<8, kQuantise, kNone>;
+    case 16: return sm90_fp8_gemm_1x128_128x128<16, kQuantise, kNone>;
+    case 32: return sm90_fp8_gemm_1x128_128x128<32, kQuantise, kNone>;
+    default: break;
+  }
+  if constexpr (!kQuantise) {
+    if (m_tile == 64) return sm90_fp8_gemm_1x128_128x128<64, false, kNone>;
+    if (m_tile == 128) return sm90_fp8_gemm_1x128_128x128<128, false, kNone>;
+  }
+  return nullptr;
+}
+
+bool aligned(const void* p, uintptr_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
+
+bool valid(const hotproof_fp8_gemm_args& args, bool quantise) {
+  const int64_t a_unit = quantise ? 8 : 16;  // 16 bytes
+  return args.a && args.b && args.b_scale && args.d && (quantise || args.a_scale) &&
+         aligned(args.a, 16) && aligned(args.b, 16) && aligned(args.d, 4) &&
+         aligned(args.b_scale, 4) && aligned(args.a_scale, 4) && args.lda >= args.k &&
+         args.lda % a_unit == 0 && args.ldb >= args.k && args.ldb % 16 == 0 && args.ldd >= args.n &&
+         args.ldd % 2 == 0 && args.b_scale_stride_n >= 0 && args.b_scale_stride_k >= 0 &&
+         (quantise || (args.a_scale_stride_m >= 0 && args.a_scale_stride_k >= 0)) &&
+         args.lda < (int64_t{1} << 36) && args.ldb < (int64_t{1} << 36);
+}
+
+#ifdef HOTPROOF_COUNT_LAUNCHES
+__device__ int launch_count;
+#endif
+
+// Attribute changes outlive the call, so each kernel needs them once per device.
+cudaError_t allow_shared_memory(KernelFunction kernel, int bytes) {
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
+}  // namespace
+
+hotproof_status make_plan(int m, int n, int k, bool quantise, const Tuning& tuning, Plan* plan) {
+  Device device;
+  const hotproof_status status = current_device(&device);
+  return status == HOTPROOF_OK ? plan_on(device, m, n, k, quantise, tuning, plan) : status;
+}
+
+hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool quantise,
+                       const Tuning& tuning, Mutation mutation) {
+  Plan plan;
+  const hotproof_status status = make_plan(args.m, args.n, args.k, quantise, tuning, &plan);
+  if (status != HOTPROOF_OK) return status;
+  if (!valid(args, quantise)) return HOTPROOF_INVALID_ARGUMENT;
+  if (plan.workspace_bytes > 0) {
+    if (args.workspace == nullptr || args.workspace_bytes < plan.workspace_bytes) {
+      return HOTPROOF_WORKSPACE_TOO_SMALL;
+    }
+    if (!aligned(args.workspace, 256)) return HOTPROOF_INVALID_ARGUMENT;
+  }
+
+  GemmParams p = {};
+  p.m = args.m;
+  p.n = args.n;
+  p.k = args.k;
+  p.work = plan.work;
+  p.stages = plan.stages;
+  p.cluster_size = plan.cluster_size;
+  p.trigger_units = plan.trigger_units;
+  p.prefetch_units = plan.prefetch_units;
+  p.timeline = tuning.timeline;
+  if (tuning.never_wait) p.flags |= kNeverWait;
+  if (args.flags & HOTPROOF_WEIGHTS_MAY_CHANGE) p.flags |= kWaitBeforeWeights;
+  if (args.flags & HOTPROOF_POWER_OF_TWO_SCALES) p.flags |= kPowerOfTwoScales;
+  p.a_scale = args.a_scale;
+  p.a_scale_stride_m = args.a_scale_stride_m;
+  p.a_scale_stride_k = args.a_scale_stride_k;
+  p.b_scale = args.b_scale;
+  p.b_scale_stride_n = args.b_scale_stride_n;
+  p.b_scale_stride_k = args.b_scale_stride_k;
+  p.a = args.a;
+  p.lda = args.lda;
+  p.d = static_cast<__nv_bfloat16*>(args.d);
+  p.ldd = args.ldd;
+  p.tickets = static_cast<int*>(args.workspace);
+  p.partials = reinterpret_cast<float*>(static_cast<uint8_t*>(args.workspace) + kControlBytes);
+#ifdef HOTPROOF_COUNT_LAUNCHES
+  void* counter = nullptr;
+  if (cudaGetSymbolAddress(&counter, launch_count) == cudaSuccess) {
+    p.launch_counter = static_cast<int*>(counter);
+  }
+#endif
+  if (!tensor_maps_available()) return cuda_failed(cudaErrorNotSupported);
+  const int promotion = tuning.l2_promotion_bytes >= 0 ? tuning.l2_promotion_bytes : 256;
+  if (!encode({args.b, args.k, args.n, args.ldb, kBlockK, kTileN, true, promotion}, &p.b_map) ||
+      (tokens_by_tma(plan.m_tile) &&
+       !encode({args.a, args.k, args.m, args.lda, kBlockK, plan.m_tile, true, 256}, &p.a_map))) {
+    return HOTPROOF_INVALID_ARGUMENT;
+  }
+
+  const KernelFunction kernel = quantise ? kernel_for<true>(plan.m_tile, mutation)
+                                         : kernel_for<false>(plan.m_tile, mutation);
+  if (kernel == nullptr) return HOTPROOF_UNSUPPORTED_SHAPE;
+  cudaError_t error = allow_shared_memory(kernel, plan.smem_bytes);
+  if (error != cudaSuccess) return cuda_failed(error);
+
+  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(plan.work.ctas);
+  config.blockDim = dim3(block_threads(plan.m_tile));
+  config.dynamicSmemBytes = plan.smem_bytes;
+  config.stream = static_cast<cudaStream_t>(stream);
+  config.attrs = attributes;
+  if (!(args.flags & HOTPROOF_NO_PROGRAMMATIC_LAUNCH)) {
+    attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (plan.cluster_size > 1) {
+    attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
+    attributes[config.numAttrs++].val.clusterDim = {static_cast<unsigned>(plan.cluster_size), 1, 1};
+  }
+  error = cudaLaunchKernelEx(&config, kernel, p);
+  return error == cudaSuccess ? HOTPROOF_OK : cuda_failed(error);
+}
+
+int64_t take_launch_count() {
+#ifdef HOTPROOF_COUNT_LAUNCHES
+  int count = 0;
+  const int zero = 0;
+  if (cudaDeviceSynchronize() != cudaSuccess ||
+      cudaMemcpyFromSymbol(&count, launch_count, sizeof(count)) != cudaSuccess ||
+      cudaMemcpyToSymbol(launch_count, &zero, sizeof(zero)) != cudaSuccess) {
+    return -1;
+  }
+  return count;
+#else
+  return -1;
+#endif
+}
+
+}  // namespace hotproof::kernel
+
+using namespace hotproof::kernel;
+
+extern "C" {
+
+hotproof_status hotproof_fp8_gemm_workspace(int32_t m, int32_t n, int32_t k, size_t* bytes,
+                                            size_t* control_bytes) {
+  if (bytes == nullptr) return HOTPROOF_INVALID_ARGUMENT;
+  Plan plan;
+  const hotproof_status status = make_plan(m, n, k, false, {}, &plan);
+  if (status != HOTPROOF_OK) return status;
+  *bytes = plan.workspace_bytes;
+  if (control_bytes != nullptr) *control_bytes = plan.workspace_bytes > 0 ? kControlBytes : 0;
+  return HOTPROOF_OK;
+}
+
+hotproof_status hotproof_fp8_gemm_init_workspace(void* workspace, size_t bytes, void* stream) {
+  if (bytes == 0) return HOTPROOF_OK;
+  if (workspace == nullptr || bytes < kControlBytes) return HOTPROOF_INVALID_ARGUMENT;
+  const cudaError_t error =
+      cudaMemsetAsync(workspace, 0, kControlBytes, static_cast<cudaStream_t>(stream));
+  return error == cudaSuccess ? HOTPROOF_OK : cuda_failed(error);
+}
+
+hotproof_status hotproof_fp8_gemm(const hotproof_fp8_gemm_args* args, void* stream) {
+  if (args == nullptr) return HOTPROOF_INVALID_ARGUMENT;
+  return launch(*args, stream, false, {}, Mutation::kNone);
+}
+
+hotproof_status hotproof_fp8_gemm_bf16(const hotproof_fp8_gemm_args* args, void* stream) {
+  if (args == nullptr) return HOTPROOF_INVALID_ARGUMENT;
+  return launch(*args, stream, true, {}, Mutation::kNone);
+}
+
+hotproof_status hotproof_quantize_1x128(int32_t m, int32_t k, const void* x, int64_t ldx, void* q,
+                                        int64_t ldq, float* scale, int64_t stride_m, int64_t stride_k,
+                                        uint32_t flags, void* stream) {
+  if (m < 1 || k < 1 || k % 16 != 0 || x == nullptr || q == nullptr || scale == nullptr ||
+      !aligned(x, 16) || !aligned(q, 16) || ldx < k || ldx % 8 != 0 || ldq < k || ldq % 16 != 0 ||
+      stride_m < 0 || stride_k < 0) {
+    return HOTPROOF_INVALID_ARGUMENT;
+  }
+  Device device;
+  const hotproof_status status = current_device(&device);
+  if (status != HOTPROOF_OK) return status;
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  const int64_t blocks = (static_cast<int64_t>(m) * ceil_div(k, kBlockK) + 7) / 8;
+  config.gridDim = dim3(static_cast<unsigned>(std::min<int64_t>(blocks, 4 * device.sm_count)));
+  config.blockDim = dim3(128);
+  config.stream = static_cast<cudaStream_t>(stream);
+  config.attrs = &attribute;
+  config.numAttrs = flags & HOTPROOF_NO_PROGRAMMATIC_LAUNCH ? 0 : 1;
+  const cudaError_t error = cudaLaunchKernelEx(
+      &config, quantize_1x128, m, k, static_cast<const __nv_bfloat16*>(x), ldx,
+      static_cast<uint8_t*>(q), ldq, scale, stride_m, stride_k,
+      (flags & HOTPROOF_POWER_OF_TWO_SCALES) != 0);
+  return error == cudaSuccess ? HOTPROOF_OK : cuda_failed(error);
+}
+
+const char* hotproof_status_string(hotproof_status status) {
+  switch (status) {
+    case HOTPROOF_OK: return "ok";
+    case HOTPROOF_INVALID_ARGUMENT: return "a pointer, size, stride or alignment is invalid";
+    case HOTPROOF_UNSUPPORTED_SHAPE: return "the shape is not supported";
+    case HOTPROOF_UNSUPPORTED_DEVICE:
+      return "this GPU is not supported: the kernel needs compute capability 9.0 (H100, H200, GH200)";
+    case HOTPROOF_WORKSPACE_TOO_SMALL: return "the workspace is missing or too small";
+    case HOTPROOF_CUDA_ERROR: return "a CUDA call failed; see hotproof_last_cuda_error()";
+  }
+  return "unknown status";
+}
+
+int hotproof_last_cuda_error(void) { return static_cast<int>(last_cuda_error); }
+
+}  // extern "C"

@@ -1,0 +1,73 @@
+// What the C ABI hides and the benchmark needs: choosing a configuration by hand, faulty variants, launch
+// counts. Host code; any thread.
+#ifndef HOTPROOF_KERNEL_LAUNCH_H_
+#define HOTPROOF_KERNEL_LAUNCH_H_
+
+#include "kernel/decomposition.h"
+#include "kernel/fp8_gemm.h"
+
+namespace hotproof::kernel {
+
+// Deliberate faults, compiled in to show that the checks catch them. kReadOnly is no fault: it loads
+// everything and computes nothing.
+enum class Mutation {
+  kNone,
+  kReadOnly,
+  kTimed,           // no fault either: notes when each CTA reached each step
+  kDropKBlock,      // one K block of tile 0 is not added
+  kSwapScaleAxes,   // B's scale of (n block, k block) is taken from (k block, n block)
+  kOffByOneTile,    // tiles are stored one tile further
+  kStaleWorkspace,  // partial sums are not written, the sum uses what the workspace held
+  kScaleTwice       // one 128 x 128 block's scale is off by a factor of 2
+};
+
+enum class Reduction { kDefault, kWorkspace, kCluster };
+
+// When a CTA reached each moment of sm90_fp8_gemm.cuh, in %globaltimer ns and its multiprocessor's cycles.
+struct Timeline {
+  uint64_t ns[8];
+  uint64_t cycles[8];
+};
+
+// 0, kDefault, or -1 where 0 means something: the library's choice.
+struct Tuning {
+  int ctas = 0;
+  int stages = 0;
+  Reduction reduction = Reduction::kDefault;
+  int trigger_units = -1;    // -1: default
+  int ctas_per_sm = 0;       // 1: stages may fill a multiprocessor's shared memory; 2: half of it
+  int l2_promotion_bytes = -1;
+  int prefetch_units = -1;   // asked into L2 at the start, beyond the ring
+  bool never_wait = false;   // test builds: ignore the previous kernel (wrong, but shows what waiting costs)
+  Timeline* timeline = nullptr;  // for Mutation::kTimed: device memory, one per CTA
+};
+
+// What a call will do: all of it is decided before anything is enqueued.
+struct Plan {
+  Decomposition work;
+  int m_tile;  // 8, 16, 32, 64, 128
+  int stages;
+  int cluster_size;
+  int trigger_units;
+  int prefetch_units;
+  int smem_bytes;
+  size_t workspace_bytes;
+};
+
+// The front of a workspace: tickets, 8 per tile of 128 weight rows, zero between calls.
+inline constexpr size_t kControlBytes = 65536;
+inline constexpr int kMaxTiles = static_cast<int>(kControlBytes / (8 * 4));
+
+// Checks shape and device. `quantise`: the bf16 entry point.
+hotproof_status make_plan(int m, int n, int k, bool quantise, const Tuning& tuning, Plan* plan);
+
+hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool quantise,
+                       const Tuning& tuning, Mutation mutation);
+
+// Test builds (HOTPROOF_COUNT_LAUNCHES): how many GEMM kernels have run on the current device since it
+// was last asked, counted by the kernels themselves. Synchronises. -1 in other builds.
+int64_t take_launch_count();
+
+}  // namespace hotproof::kernel
+
+#endif  // HOTPROOF_KERNEL_LAUNCH_H_
