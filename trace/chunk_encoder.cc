@@ -11,12 +11,57 @@ namespace {
 
 using protozero::pbf_writer;
 
+// Length of the longest prefix that is valid UTF-8 (RFC 3629: no overlong forms, no surrogates).
+size_t ValidUtf8Prefix(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[at + i]); };
+    const uint8_t first = byte(0);
+    const size_t length = first < 0x80   ? 1
+                          : first < 0xC2 ? 0
+                          : first < 0xE0 ? 2
+                          : first < 0xF0 ? 3
+                          : first < 0xF5 ? 4
+                                         : 0;
+    if (length == 0 || length > text.size() - at) return at;
+    for (size_t i = 1; i < length; ++i) {
+      const uint8_t low = i > 1 ? 0x80 : first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+      const uint8_t high = i > 1 ? 0xBF : first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+      if (byte(i) < low || byte(i) > high) return at;
+    }
+    at += length;
+  }
+  return at;
+}
+
 // proto3: zeros are not written.
 void PutUint(pbf_writer& to, uint32_t field, uint64_t value) {
   if (value != 0) to.add_uint64(field, value);
 }
-void PutString(pbf_writer& to, uint32_t field, std::string_view value) {
+void PutBytes(pbf_writer& to, uint32_t field, std::string_view value) {
   if (!value.empty()) to.add_bytes(field, value.data(), value.size());
+}
+
+// Arguments, paths and names may be any bytes, protobuf's strings must be UTF-8: a reader would
+// refuse the whole chunk. Bytes that are not UTF-8 become U+FFFD.
+void PutText(pbf_writer& to, uint32_t field, std::string_view value) {
+  if (ValidUtf8Prefix(value) == value.size()) {
+    to.add_bytes(field, value.data(), value.size());
+    return;
+  }
+  std::string text;
+  while (!value.empty()) {
+    const size_t valid = ValidUtf8Prefix(value);
+    text.append(value.substr(0, valid));
+    value.remove_prefix(valid);
+    if (value.empty()) break;
+    text.append("\xEF\xBF\xBD");
+    value.remove_prefix(1);
+  }
+  to.add_bytes(field, text.data(), text.size());
+}
+void PutString(pbf_writer& to, uint32_t field, std::string_view value) {
+  if (!value.empty()) PutText(to, field, value);
 }
 
 // Adds the packed field whose varints are `coded(i)` for i in [0, count).
@@ -87,8 +132,8 @@ void ChunkEncoder::AddHeader(const HeaderEntry& header) {
   PutString(to, 8, header.boot_id);
   PutUint(to, 9, header.process_start_ticks);
   PutString(to, 10, header.executable);
-  for (const std::string& argument : header.arguments) to.add_string(11, argument);
-  for (const std::string& variable : header.environment) to.add_string(12, variable);
+  for (const std::string& argument : header.arguments) PutText(to, 11, argument);
+  for (const std::string& variable : header.environment) PutText(to, 12, variable);
   PutUint(to, 13, header.start_realtime_ns);
   PutString(to, 14, header.cupti_path);
   PutUint(to, 15, header.cupti_version);
@@ -109,7 +154,7 @@ void ChunkEncoder::AddHeader(const HeaderEntry& header) {
   PutUint(to, 18, header.interposers);
   PutString(to, 19, header.counters_file);
   PutUint(to, 20, header.flush_period_ms);
-  for (const std::string& quirk : header.quirks) to.add_string(21, quirk);
+  for (const std::string& quirk : header.quirks) PutText(to, 21, quirk);
   PutString(to, 22, header.chained_injection);
   PutString(to, 23, header.driver_name);
   PutUint(to, 24, header.cupti_header_version);
@@ -178,7 +223,7 @@ void ChunkEncoder::AddSite(const SiteEntry& site) {
   PutUint(to, 13, site.captured);
   PutUint(to, 14, site.cooperative);
   PutUint(to, 15, site.programmatic);
-  PutString(to, 16, site.arguments);
+  PutBytes(to, 16, site.arguments);
   PutPacked(to, 17, site.masked_offsets);
   PutUint(to, 18, site.arguments_overflowed);
   for (const TensorMapUseEntry& use : site.tensor_maps) {

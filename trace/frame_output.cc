@@ -1,3 +1,4 @@
+#define ZSTD_STATIC_LINKING_ONLY  // ZSTD_initStaticCCtx; libzstd.a is what is linked
 #include "trace/frame_output.h"
 
 #include <errno.h>
@@ -24,13 +25,14 @@ WriteResult ResultOf(int error) {
 
 }  // namespace
 
-Frame::Frame(int zstd_level) : context_(ZSTD_createCCtx()) {
+Frame::Frame(int zstd_level) {
+  workspace_.resize((ZSTD_estimateCCtxSize(zstd_level) + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+  context_ = ZSTD_initStaticCCtx(workspace_.data(), workspace_.size() * sizeof(uint64_t));
   if (context_ == nullptr) return;
+  ZSTD_CCtx_reset(context_, ZSTD_reset_session_and_parameters);  // a static one starts without
   ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, zstd_level);
   ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1);
 }
-
-Frame::~Frame() { ZSTD_freeCCtx(context_); }
 
 bool Frame::Compress(const std::string& message) {
   Clear();

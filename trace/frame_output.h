@@ -12,11 +12,11 @@
 
 namespace hotproof::trace {
 
-// One zstd frame, in a buffer that is kept.
+// One zstd frame, in a buffer that is kept. The compressor lives in memory set aside once: left to
+// itself, zstd gives memory back and asks for it again as sizes change.
 class Frame {
  public:
   explicit Frame(int zstd_level);
-  ~Frame();
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
@@ -28,7 +28,8 @@ class Frame {
   uint64_t Hash() const;  // XXH3-64 of the frame
 
  private:
-  ZSTD_CCtx* context_;
+  std::vector<uint64_t> workspace_;
+  ZSTD_CCtx* context_ = nullptr;
   std::vector<uint8_t> buffer_;
   size_t size_ = 0;
 };

@@ -331,6 +331,18 @@ TEST_F(RoundTripTest, SnapshotsHoldAbsoluteCounts) {
   EXPECT_THAT(tables.asked.sites, ElementsAre(2, 0, 9));
 }
 
+TEST_F(RoundTripTest, TextThatIsNotUtf8StaysReadable) {
+  writer_->AddHeader(
+      {.executable = "/caf\xE9/\xC3\xA9", .arguments = {"\xF0\x9F\x98\x80", "\xED\xA0\x80"}});
+  writer_->AddKernel({.id = 1, .name = "\xC0\x80\xF5k\xE2\x82"});
+  const Tables& tables = Read();
+  const std::string r = "\xEF\xBF\xBD";
+  EXPECT_EQ(tables.header.executable(), "/caf" + r + "/\xC3\xA9");
+  EXPECT_EQ(tables.header.arguments(0), "\xF0\x9F\x98\x80");
+  EXPECT_EQ(tables.header.arguments(1), r + r + r);
+  EXPECT_EQ(tables.kernels[1].name(), r + r + r + "k" + r + r);
+}
+
 TEST_F(RoundTripTest, NothingPendingWritesNothing) {
   writer_->AddHeader({});
   EXPECT_TRUE(writer_->has_pending_tables());

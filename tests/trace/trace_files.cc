@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "xxhash.h"
 #include "zstd.h"
 
 namespace hotproof::trace {
@@ -37,6 +38,8 @@ int CreateFile(const std::string& path) {
   EXPECT_GE(fd, 0) << path;
   return fd;
 }
+
+uint64_t HashFrame(const std::string& frame) { return XXH3_64bits(frame.data(), frame.size()); }
 
 std::string CompressFrame(const std::string& message) {
   ZSTD_CCtx* context = ZSTD_createCCtx();

@@ -41,6 +41,9 @@ struct SmallTrace {
 // Three chunks: tables alone, then two with columns (the tables that the second needs come in it).
 SmallTrace WriteSmallTrace(const std::string& path, const std::string& counters_file = "");
 
+// XXH3-64, as heads hold it of their columns.
+uint64_t HashFrame(const std::string& frame);
+
 // One frame per message, as the writer frames heads.
 std::string CompressFrame(const std::string& message);
 // The frames of a trace, each decompressed.

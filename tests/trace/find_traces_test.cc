@@ -1,0 +1,54 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/trace/trace_files.h"
+
+namespace hotproof::trace {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(FindTracesTest, AFolderGivesItsTracesByNameAndItsManifest) {
+  ScratchFolder folder;
+  for (const char* name : {"b.hpt", "a.hpt", "a.hpc", "notes.txt", "hotproof-manifest.json"}) {
+    WriteWhole(folder.File(name), "");
+  }
+  auto set = FindTraces({folder.path()});
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_THAT(set->trace_paths, ElementsAre(folder.File("a.hpt"), folder.File("b.hpt")));
+  EXPECT_EQ(set->manifest_path, folder.File("hotproof-manifest.json"));
+}
+
+TEST(FindTracesTest, AFileIsItselfWithoutManifest) {
+  ScratchFolder folder;
+  for (const char* name : {"a.hpt", "hotproof-manifest.json"}) WriteWhole(folder.File(name), "");
+  auto set = FindTraces({folder.File("a.hpt")});
+  ASSERT_TRUE(set.ok());
+  EXPECT_THAT(set->trace_paths, ElementsAre(folder.File("a.hpt")));
+  EXPECT_FALSE(set->manifest_path.has_value());
+}
+
+TEST(FindTracesTest, AnEmptyFolderIsNoError) {
+  ScratchFolder folder;
+  auto set = FindTraces({folder.path()});
+  ASSERT_TRUE(set.ok());
+  EXPECT_THAT(set->trace_paths, IsEmpty());
+  EXPECT_FALSE(set->manifest_path.has_value());
+}
+
+TEST(FindTracesTest, WhatIsNotThereOrAmbiguousIsAnError) {
+  ScratchFolder one, two;
+  auto set = FindTraces({one.File("absent")});
+  ASSERT_FALSE(set.ok());
+  EXPECT_THAT(std::string(set.status().message()), HasSubstr("no such file or folder"));
+  WriteWhole(one.File("hotproof-manifest.json"), "");
+  WriteWhole(two.File("hotproof-manifest.json"), "");
+  EXPECT_FALSE(FindTraces({one.path(), two.path()}).ok());
+}
+
+}  // namespace
+}  // namespace hotproof::trace
