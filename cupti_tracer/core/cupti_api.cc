@@ -3,12 +3,13 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <array>
+#include <string>
+#include <string_view>
+
+#include "trace/cupti_search.h"
 
 namespace hotproof::tracer {
 namespace {
-
-constexpr std::array<const char*, 2> kSonames = {"libcupti.so.13", "libcupti.so.12"};
 
 std::string PathOf(void* handle) {
   link_map* map = nullptr;
@@ -27,20 +28,14 @@ void* Find(const Config& config, std::string& error) {
     }
     return handle;
   };
-  if (!config.cupti_path.empty()) return open(config.cupti_path, RTLD_NOW);
-  for (const char* soname : kSonames) {
-    if (void* handle = open(soname, RTLD_NOW | RTLD_NOLOAD)) return handle;
-  }
-  for (const char* soname : kSonames) {
-    if (void* handle = open(soname, RTLD_NOW)) return handle;
-  }
-  for (const std::string& home : {config.cuda_home, std::string("/usr/local/cuda")}) {
-    if (home.empty()) continue;
-    for (const char* folder : {"/extras/CUPTI/lib64/", "/lib64/"}) {
-      for (const char* soname : kSonames) {
-        if (void* handle = open(home + folder + soname, RTLD_NOW)) return handle;
-      }
+  if (config.cupti_path.empty()) {
+    for (std::string_view soname : trace::kCuptiSonames) {
+      if (void* handle = open(std::string(soname), RTLD_NOW | RTLD_NOLOAD)) return handle;
     }
+  }
+  for (const trace::CuptiCandidate& candidate :
+       trace::CuptiCandidates(config.cupti_path, config.cuda_home)) {
+    if (void* handle = open(candidate.name, RTLD_NOW)) return handle;
   }
   return nullptr;
 }
