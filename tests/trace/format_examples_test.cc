@@ -1,0 +1,83 @@
+// The worked examples of proto/FORMAT.md, byte for byte.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "proto/trace.pb.h"
+#include "tests/trace/trace_files.h"
+
+namespace hotproof::trace {
+namespace {
+
+using Bytes = std::map<int, std::string>;
+
+// The length-delimited fields of a message as they are on the wire, through protobuf's own parser
+// of messages it does not know.
+Bytes FieldBytes(const std::string& message) {
+  google::protobuf::UnknownFieldSet fields;
+  EXPECT_TRUE(fields.ParseFromString(message));
+  Bytes bytes;
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const google::protobuf::UnknownField& field = fields.field(i);
+    if (field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED) {
+      bytes[field.number()] = field.length_delimited();
+    }
+  }
+  return bytes;
+}
+
+std::string B(std::initializer_list<int> bytes) { return std::string(bytes.begin(), bytes.end()); }
+
+class FormatExamplesTest : public ::testing::Test {
+ protected:
+  FormatExamplesTest() {
+    WriteSmallTrace(folder_.File("a.hpt"));
+    messages_ = DecompressFrames(ReadWhole(folder_.File("a.hpt")));
+    for (const std::string& message : messages_) {
+      EXPECT_TRUE(chunks_.emplace_back().ParseFromString(message));
+    }
+  }
+  ScratchFolder folder_;
+  std::vector<std::string> messages_;
+  std::vector<Chunk> chunks_;
+};
+
+TEST_F(FormatExamplesTest, NodeIds) {
+  EXPECT_EQ(
+      FieldBytes(FieldBytes(messages_[0])[Chunk::kGraphsFieldNumber])[Graph::kNodeIdsFieldNumber],
+      B({0x82, 0x80, 0x80, 0x80, 0x20, 0x06, 0x0A}));
+}
+
+TEST_F(FormatExamplesTest, Launches) {
+  EXPECT_EQ(FieldBytes(FieldBytes(messages_[2])[Chunk::kLaunchesFieldNumber]),
+            (Bytes{{1, B({0x14, 2})}, {2, B({4, 2})}, {3, B({2, 0})}}));
+}
+
+TEST_F(FormatExamplesTest, Records) {
+  EXPECT_EQ(chunks_[1].statistics().first_start_ns(), 5000u);
+  EXPECT_EQ(FieldBytes(FieldBytes(messages_[2])[Chunk::kRecordsFieldNumber]),
+            (Bytes{{1, B({0x14, 2})},
+                   {2, B({4, 2})},
+                   {3, B({2, 0})},
+                   {4, B({0, 2, 0, 0})},
+                   {6, B({0, 0xC8, 1, 0xC7, 1, 0xC8, 1})},
+                   {7, B({0xE8, 7, 0xAC, 2, 0xD8, 4, 0xAC, 2})},
+                   {9, B({3})},
+                   {11, B({1})}}));
+}
+
+TEST_F(FormatExamplesTest, HeadsAndColumnsAreApart) {
+  ASSERT_EQ(chunks_.size(), 5u);
+  for (const int head : {0, 1, 3}) {
+    EXPECT_FALSE(chunks_[head].has_launches() || chunks_[head].has_records());
+  }
+  EXPECT_FALSE(chunks_[0].has_columns_frame());
+  for (const int columns : {2, 4}) {
+    EXPECT_TRUE(chunks_[columns - 1].has_columns_frame());
+    EXPECT_EQ(chunks_[columns].sequence(), chunks_[columns - 1].sequence());
+    EXPECT_EQ(chunks_[columns].statistics().record_count(), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace hotproof::trace
