@@ -33,14 +33,15 @@ void AddPaths(const ProcessAnalysis& analysis, report::Process* process, PhaseCh
   }
 }
 
-std::string PhaseSentence(const report::Process& process) {
+std::string PhaseSentence(const report::Process& process, PhaseChoice phase) {
   if (process.completeness().expected() == 0) return "";
   if (process.phase() == "unphased") {
-    return absl::StrCat("; unphased (", process.phase_detail(), "), so all launches are shown");
+    return absl::StrCat("unphased, all launches are shown: ", process.phase_detail());
   }
-  return absl::StrCat("; steady begins ", process.phase_detail(), " (",
+  return absl::StrCat("steady begins ", process.phase_detail(), ": ",
                       WithThousands(process.warmup_launches()), " launches before, ",
-                      WithThousands(process.steady_launches()), " after)");
+                      WithThousands(process.steady_launches()), " after",
+                      phase == PhaseChoice::kAll ? "; both are shown" : "");
 }
 
 std::string PathSentence(const report::Process& process) {
@@ -53,7 +54,7 @@ std::string PathSentence(const report::Process& process) {
     }
     parts.push_back(part);
   }
-  return parts.empty() ? "" : absl::StrCat("; GEMM launches: ", absl::StrJoin(parts, ", "));
+  return parts.empty() ? "" : absl::StrCat("GEMM launches by path: ", absl::StrJoin(parts, ", "));
 }
 
 std::string TracerText(const trace::Header& header) {
@@ -90,8 +91,9 @@ void AddProcess(const ProcessAnalysis& analysis, const Coverage& coverage, Phase
   process->set_warmup_launches(Number(warmup));
   process->set_steady_launches(Number(index.phases().phased ? steady : 0));
   AddPaths(analysis, process, phase);
-  process->set_verdict(absl::StrCat(VerdictSentence(analysis.completeness), PhaseSentence(*process),
-                                    PathSentence(*process)));
+  process->set_verdict(VerdictSentence(analysis.completeness));
+  process->set_phase_sentence(PhaseSentence(*process, phase));
+  process->set_path_sentence(PathSentence(*process));
   for (report::Problem problem : analysis.completeness.problems) {
     problem.set_pid(process->pid());
     *report->add_problems() = std::move(problem);

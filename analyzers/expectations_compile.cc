@@ -1,0 +1,177 @@
+// CompileExpectations of expectations.h.
+#include <re2/re2.h>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "analyzers/expectations.h"
+
+namespace hotproof::analyzers {
+namespace {
+
+absl::Status Invalid(const std::string& what) { return absl::InvalidArgumentError(what); }
+
+std::string PathNames() {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(catalog::Path::kOther); ++i) {
+    names.emplace_back(catalog::PathName(static_cast<catalog::Path>(i)));
+  }
+  return absl::StrJoin(names, " ");
+}
+
+std::string KindNames() {
+  std::vector<std::string> names = {"any"};
+  for (int i = 0; i <= static_cast<int>(catalog::Kind::kElementwise); ++i) {
+    names.emplace_back(catalog::KindName(static_cast<catalog::Kind>(i)));
+  }
+  return absl::StrJoin(names, " ");
+}
+
+absl::StatusOr<Selection::NxK> ParseShape(const std::string& text) {
+  Selection::NxK shape{};
+  const std::vector<std::string> parts = absl::StrSplit(text, 'x');
+  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &shape.n) ||
+      !absl::SimpleAtoi(parts[1], &shape.k) || shape.n == 0 || shape.k == 0) {
+    return Invalid(absl::StrCat("shape '", text, "' is not NxK; write it like 34816x5120"));
+  }
+  return shape;
+}
+
+absl::StatusOr<RatioBound> ParseRatio(const std::string& what, const std::string& text) {
+  static const RE2 pattern(R"(\s*(>=|<=|==|>|<)\s*([0-9]*\.?[0-9]+)\s*(%?)\s*)");
+  std::string op, number, percent;
+  RatioBound bound;
+  if (!RE2::FullMatch(text, pattern, &op, &number, &percent) ||
+      !absl::SimpleAtod(number, &bound.limit)) {
+    return Invalid(absl::StrCat(what, " '", text, "' is not a comparison; write it like '>=0.99'"));
+  }
+  if (!percent.empty()) bound.limit /= 100;
+  using Op = RatioBound::Op;
+  bound.op = op == ">="   ? Op::kGreaterEqual
+             : op == "<=" ? Op::kLessEqual
+             : op == "==" ? Op::kEqual
+             : op == ">"  ? Op::kGreater
+                          : Op::kLess;
+  if (bound.limit > 1) {
+    return Invalid(absl::StrCat(what, " '", text, "' exceeds 1; shares are between 0 and 1 (or write %)"));
+  }
+  const bool always = (bound.op == Op::kGreaterEqual && bound.limit == 0) ||
+                      (bound.op == Op::kLessEqual && bound.limit == 1);
+  if (always) return Invalid(absl::StrCat(what, " '", text, "' can never fail; give a stricter bound"));
+  return bound;
+}
+
+absl::StatusOr<Selection> CompileSelection(const expectations::Expectation& source) {
+  Selection selection;
+  if (!source.kernel().empty()) {
+    RE2::Options options;
+    options.set_log_errors(false);
+    auto kernel = std::make_shared<RE2>(source.kernel(), options);
+    if (!kernel->ok()) {
+      return Invalid(absl::StrCat("kernel pattern '", source.kernel(), "' is no RE2 pattern (",
+                                  kernel->error(), "); escape special characters with \\"));
+    }
+    selection.kernel_pattern = source.kernel();
+    selection.kernel = std::move(kernel);
+  }
+  if (!source.path().empty()) {
+    selection.path = catalog::ParsePath(source.path());
+    if (!selection.path) {
+      return Invalid(absl::StrCat("path '", source.path(), "' is unknown; one of: ", PathNames()));
+    }
+  }
+  if (!source.shape().empty()) {
+    const auto shape = ParseShape(source.shape());
+    if (!shape.ok()) return shape.status();
+    selection.shape = *shape;
+  }
+  if (source.kind().empty()) {
+    // A path or shape asks for GEMMs; a kernel's name says enough by itself.
+    if (!selection.kernel && (selection.path || selection.shape)) selection.kind = catalog::Kind::kGemm;
+  } else if (source.kind() != "any") {
+    selection.kind = catalog::ParseKind(source.kind());
+    if (!selection.kind) {
+      return Invalid(absl::StrCat("kind '", source.kind(), "' is unknown; one of: ", KindNames()));
+    }
+  }
+  return selection;
+}
+
+absl::StatusOr<Bounds> CompileBounds(const expectations::Expectation& source) {
+  Bounds bounds;
+  if (source.has_min_launches()) bounds.min = source.min_launches();
+  if (source.has_max_launches()) bounds.max = source.max_launches();
+  if (source.has_launches()) {
+    if (bounds.min || bounds.max) {
+      return Invalid("launches excludes min_launches and max_launches; give one or the other");
+    }
+    bounds.min = bounds.max = source.launches();
+  }
+  if (bounds.min && bounds.max && *bounds.min > *bounds.max) {
+    return Invalid(absl::StrCat("at least ", *bounds.min, " and at most ", *bounds.max,
+                                " launches exclude each other"));
+  }
+  if (bounds.min && *bounds.min == 0 && !bounds.max) {
+    return Invalid("min_launches 0 can never fail; ask for at least 1");
+  }
+  return bounds;
+}
+
+absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& source,
+                                               expectations::Processes default_processes) {
+  CompiledExpectation compiled;
+  auto selection = CompileSelection(source);
+  if (!selection.ok()) return selection.status();
+  compiled.selection = *std::move(selection);
+  const auto bounds = CompileBounds(source);
+  if (!bounds.ok()) return bounds.status();
+  compiled.bounds = *bounds;
+  if (!source.share().empty()) {
+    if (!compiled.selection.kernel && !compiled.selection.path) {
+      return Invalid("share without kernel or path is always 1; say whose share is meant");
+    }
+    const auto share = ParseRatio("share", source.share());
+    if (!share.ok()) return share.status();
+    compiled.share = *share;
+    compiled.share_text = source.share();
+  }
+  if (!source.time_share().empty()) {
+    const auto share = ParseRatio("time_share", source.time_share());
+    if (!share.ok()) return share.status();
+    compiled.time_share = *share;
+    compiled.time_share_text = source.time_share();
+  }
+  if (!compiled.bounds.min && !compiled.bounds.max && !compiled.share && !compiled.time_share) {
+    return Invalid(absl::StrCat("nothing is expected of ", compiled.selection.Text(),
+                                "; give launches, min_launches, max_launches or share"));
+  }
+  compiled.processes = source.processes() != expectations::PROCESSES_UNSPECIFIED ? source.processes()
+                                                                                : default_processes;
+  compiled.name = source.name();
+  return compiled;
+}
+
+}  // namespace
+
+absl::StatusOr<CompiledExpectations> CompileExpectations(const expectations::Expectations& source) {
+  CompiledExpectations compiled;
+  for (int i = 0; i < source.expect_size(); ++i) {
+    auto one = CompileOne(source.expect(i), expectations::EVERY);
+    if (!one.ok()) {
+      return Invalid(source.expect_size() == 1
+                         ? std::string(one.status().message())
+                         : absl::StrCat("expectation ", i + 1, ": ", one.status().message()));
+    }
+    compiled.expect.push_back(*std::move(one));
+  }
+  if (source.has_processes()) compiled.processes = source.processes();
+  if (compiled.expect.empty() && !compiled.processes) {
+    return Invalid("nothing is expected; give --launches, --min-launches, --max-launches, --share, "
+                   "--expect-processes or --expect FILE");
+  }
+  compiled.phase = source.phase() == expectations::ALL ? PhaseChoice::kAll : PhaseChoice::kSteady;
+  return compiled;
+}
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,192 @@
+#include "analyzers/selection.h"
+
+#include <re2/re2.h>
+
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "analyzers/nearest.h"
+#include "analyzers/number.h"
+#include "analyzers/rows.h"
+
+namespace hotproof::analyzers {
+namespace {
+
+constexpr size_t kNearNames = 3;
+
+// Whether the launches of one site are in a selection, or may be.
+enum class Membership { kOut, kPossible, kIn };
+
+class SiteMatcher {
+ public:
+  SiteMatcher(const Selection& selection, const TraceIndex& index)
+      : selection_(selection), index_(index), kernel_matches_(index.kernel_count(), true) {
+    if (!selection.kernel) return;
+    for (uint32_t id = 0; id < index.kernel_count(); ++id) {
+      const KernelInfo& kernel = index.kernel(id);
+      kernel_matches_[id] = id != 0 && (RE2::PartialMatch(kernel.name, *selection.kernel) ||
+                                        RE2::PartialMatch(kernel.canonical, *selection.kernel));
+    }
+  }
+
+  Membership Of(uint32_t site) const {
+    if (!kernel_matches_[index_.kernel_of_site(site)]) return Membership::kOut;
+    if (selection_.path && index_.path_of_site(site) != *selection_.path) return Membership::kOut;
+    if (selection_.kind && index_.kind_of_site(site) != *selection_.kind) return Membership::kOut;
+    return OfShape(site);
+  }
+
+  // Of the GEMMs among which a share is taken: those of the selected shape.
+  Membership OfWhole(uint32_t site) const {
+    return index_.kind_of_site(site) == catalog::Kind::kGemm ? OfShape(site) : Membership::kOut;
+  }
+
+ private:
+  Membership OfShape(uint32_t site) const {
+    if (!selection_.shape) return Membership::kIn;
+    // A kernel of unknown kind may be a GEMM; one that is something else has no such shape.
+    const catalog::Kind kind = index_.kind_of_site(site);
+    if (kind != catalog::Kind::kGemm && kind != catalog::Kind::kOther) return Membership::kOut;
+    const Shape& shape = index_.shape_of_site(site);
+    if ((shape.n && *shape.n != selection_.shape->n) || (shape.k && *shape.k != selection_.shape->k)) {
+      return Membership::kOut;
+    }
+    return shape.n && shape.k ? Membership::kIn : Membership::kPossible;
+  }
+
+  const Selection& selection_;
+  const TraceIndex& index_;
+  std::vector<bool> kernel_matches_;
+};
+
+Evidence CountsEvidence(const ProcessAnalysis& process, PhaseChoice phase) {
+  return phase == PhaseChoice::kAll ? process.completeness.counts_all
+                                    : process.completeness.counts_steady;
+}
+
+std::string WhyUncertain(const ProcessAnalysis& process, PhaseChoice phase) {
+  const report::Completeness& completeness = process.completeness.completeness;
+  if (completeness.state() != report::Completeness::NOT_COLLECTED && phase == PhaseChoice::kSteady &&
+      !process.index->phases().phased) {
+    return absl::StrCat("unphased: ", process.index->phases().detail,
+                        "; use --phase all, or a steady mark");
+  }
+  std::vector<std::string> reasons;
+  for (const report::Reason& reason : completeness.reasons()) {
+    reasons.push_back(reason.count() > 0 ? absl::StrFormat("%s (%.0f)", reason.name(), reason.count())
+                                         : reason.name());
+  }
+  std::string state = report::Completeness::State_Name(completeness.state());
+  return reasons.empty() ? state : absl::StrCat(state, ": ", absl::StrJoin(reasons, ", "));
+}
+
+}  // namespace
+
+std::string Selection::Text() const {
+  std::vector<std::string> parts;
+  if (kernel) parts.push_back(absl::StrCat("kernel /", kernel_pattern, "/"));
+  if (path) parts.push_back(absl::StrCat("path ", std::string(catalog::PathName(*path))));
+  if (shape) parts.push_back(absl::StrCat("shape ", shape->n, "x", shape->k));
+  if (kind && (*kind != catalog::Kind::kGemm || !(path || shape))) {
+    parts.push_back(absl::StrCat("kind ", std::string(catalog::KindName(*kind))));
+  }
+  return parts.empty() ? "any kernel" : absl::StrJoin(parts, ", ");
+}
+
+void Tally::Add(const Tally& other) {
+  selected.evidence = Weaker(selected.evidence, other.selected.evidence);
+  selected.launches += other.selected.launches;
+  selected.possible += other.selected.possible;
+  others.evidence = Weaker(others.evidence, other.others.evidence);
+  others.launches += other.others.launches;
+  others.possible += other.others.possible;
+  times = Weaker(times, other.times);
+  selected_ns += other.selected_ns;
+  all_ns += other.all_ns;
+  phased &= other.phased;
+  steady += other.steady;
+  warmup += other.warmup;
+  captured += other.captured;
+  if (why_inconclusive.empty()) why_inconclusive = other.why_inconclusive;
+}
+
+Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseChoice phase) {
+  const TraceIndex& index = *process.index;
+  const SiteMatcher matcher(selection, index);
+  std::vector<Membership> in(index.site_count()), in_whole(index.site_count());
+  for (uint32_t site = 0; site < index.site_count(); ++site) {
+    in[site] = matcher.Of(site);
+    in_whole[site] = matcher.OfWhole(site);
+  }
+  Tally tally;
+  tally.phased = index.phases().phased;
+  tally.selected.evidence = tally.others.evidence = CountsEvidence(process, phase);
+  tally.times = phase == PhaseChoice::kSteady && !tally.phased ? Evidence::kNone
+                                                               : process.completeness.times;
+  tally.why_inconclusive = WhyUncertain(process, phase);
+  for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
+    const uint32_t site = index.site_of_slot(slot);
+    const uint64_t launches = LaunchesIn(process, slot, phase);
+    const auto exclusive_ns = static_cast<double>(TimesIn(process, slot, phase).exclusive_ns);
+    tally.all_ns += exclusive_ns;
+    if (in[site] == Membership::kIn) {
+      tally.selected.launches += launches;
+      tally.selected_ns += exclusive_ns;
+      tally.steady += index.launches()[slot].steady;
+      tally.warmup += index.launches()[slot].warmup;
+      tally.captured += index.IsGraphSlot(slot) ? 1 : 0;
+    } else if (in[site] == Membership::kPossible) {
+      tally.selected.possible += launches;
+    } else if (in_whole[site] == Membership::kIn) {
+      tally.others.launches += launches;
+    } else if (in_whole[site] == Membership::kPossible) {
+      tally.others.possible += launches;
+    }
+  }
+  return tally;
+}
+
+void AddNear(const Selection& selection, std::span<const ProcessAnalysis* const> processes,
+             report::Check* check) {
+  struct Ran {
+    uint64_t launches = 0, warmup = 0;
+  };
+  absl::btree_map<std::string, Ran> by_name;
+  for (const ProcessAnalysis* process : processes) {
+    const TraceIndex& index = *process->index;
+    Selection shape_only;
+    shape_only.shape = selection.shape;
+    const SiteMatcher of_shape(shape_only, index);
+    for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
+      const uint32_t site = index.site_of_slot(slot);
+      const SlotLaunches& launches = index.launches()[slot];
+      if (site == 0 || launches.total() == 0) continue;
+      const bool gemms_only = selection.shape || (selection.path && !selection.kernel);
+      if (gemms_only && of_shape.OfWhole(site) == Membership::kOut) continue;
+      Ran& ran = by_name[index.kernel(index.kernel_of_site(site)).canonical];
+      ran.launches += launches.steady;
+      ran.warmup += launches.warmup;
+    }
+  }
+  std::vector<std::string> names;
+  std::vector<uint64_t> weights;
+  for (const auto& [name, ran] : by_name) {
+    names.push_back(name);
+    weights.push_back(ran.launches);
+  }
+  const std::string pattern =
+      selection.kernel_pattern.empty() && selection.path
+          ? std::string(selection.shape ? "" : catalog::PathName(*selection.path))
+          : selection.kernel_pattern;
+  for (const size_t i : NearestNames(pattern, names, weights, kNearNames)) {
+    report::Near* near = check->add_near();
+    near->set_name(names[i]);
+    near->set_launches(Number(by_name[names[i]].launches));
+    near->set_warmup_launches(Number(by_name[names[i]].warmup));
+  }
+}
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,52 @@
+// Which launches an expectation selects, and what they come to in one process.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "analyzers/decision.h"
+#include "analyzers/process_analysis.h"
+#include "proto/report.pb.h"
+
+namespace re2 {
+class RE2;
+}
+
+namespace hotproof::analyzers {
+
+// Which launches an expectation is about. All that is set must match.
+struct Selection {
+  std::string kernel_pattern;
+  std::shared_ptr<const re2::RE2> kernel;  // null: any
+  std::optional<catalog::Path> path;
+  std::optional<catalog::Kind> kind;
+  struct NxK {
+    uint32_t n, k;
+  };
+  std::optional<NxK> shape;
+
+  std::string Text() const;  // "kernel /foo/ on path custom of shape 34816x5120"
+};
+
+// What a selection got in one process or, added up, in all of them.
+struct Tally {
+  Observed selected, others;  // in the phase asked for; others: the same shape's other GEMMs
+  Evidence times = Evidence::kExact;
+  double selected_ns = 0, all_ns = 0;
+  bool phased = true;
+  uint64_t steady = 0, warmup = 0, captured = 0;
+  std::string why_inconclusive;
+
+  void Add(const Tally& other);
+};
+
+Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseChoice phase);
+
+// Appends the kernels that ran where the selected ones did not, most similar first.
+void AddNear(const Selection& selection, std::span<const ProcessAnalysis* const> processes,
+             report::Check* check);
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,203 @@
+#include "cli/assert.h"
+
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/text_format.h>
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "analyzers/expectations.h"
+#include "cli/assert_output.h"
+#include "cli/exit_codes.h"
+#include "cli/load_run.h"
+#include "cli/render/json.h"
+#include "cli/terminal.h"
+#include "proto/expectations.pb.h"
+
+namespace hotproof::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string expect_file;
+  std::string kernel, path, shape, kind, share, time_share;
+  std::optional<uint64_t> launches, min_launches, max_launches;
+  std::optional<std::string> processes, phase;
+  std::optional<uint32_t> expect_processes;
+  std::string junit_file;
+  std::string format = "text";
+};
+
+// The first complaint of a textproto, with its place.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& text) override {
+    if (message.empty()) message = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", text);
+  }
+  std::string message;
+};
+
+absl::StatusOr<expectations::Expectations> ReadExpectFile(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    return absl::NotFoundError(absl::StrCat(path, ": cannot be read or is empty; --expect takes a textproto "
+                                                  "of expectations (proto/expectations.proto)"));
+  }
+  expectations::Expectations parsed;
+  FirstError error;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  if (!parser.ParseFromString(text.str(), &parsed)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": ", error.message, "; see proto/expectations.proto for what may be written"));
+  }
+  const auto compiled = analyzers::CompileExpectations(parsed);
+  if (!compiled.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", compiled.status().message()));
+  }
+  return parsed;
+}
+
+bool HasFlagExpectation(const Options& options) {
+  const bool selects = !options.kernel.empty() || !options.path.empty() || !options.shape.empty() ||
+                       !options.kind.empty();
+  const bool bounds = options.launches || options.min_launches || options.max_launches ||
+                      !options.share.empty() || !options.time_share.empty();
+  return selects || bounds;
+}
+
+expectations::Expectation FlagExpectation(const Options& options) {
+  expectations::Expectation expectation;
+  expectation.set_kernel(options.kernel);
+  expectation.set_path(options.path);
+  expectation.set_shape(options.shape);
+  expectation.set_kind(options.kind);
+  expectation.set_share(options.share);
+  expectation.set_time_share(options.time_share);
+  if (options.launches) expectation.set_launches(*options.launches);
+  if (options.min_launches) expectation.set_min_launches(*options.min_launches);
+  if (options.max_launches) expectation.set_max_launches(*options.max_launches);
+  return expectation;
+}
+
+// What the file and the flags ask for together; flags decide where both speak.
+absl::StatusOr<analyzers::CompiledExpectations> Compile(const Options& options) {
+  expectations::Expectations source;
+  if (!options.expect_file.empty()) {
+    auto file = ReadExpectFile(options.expect_file);
+    if (!file.ok()) return file.status();
+    source = *std::move(file);
+  }
+  if (HasFlagExpectation(options)) *source.add_expect() = FlagExpectation(options);
+  if (options.expect_processes) source.set_processes(*options.expect_processes);
+  if (options.phase) source.set_phase(*options.phase == "all" ? expectations::ALL : expectations::STEADY);
+  if (options.processes) {
+    const auto which = *options.processes == "any"   ? expectations::ANY
+                       : *options.processes == "sum" ? expectations::SUM
+                                                     : expectations::EVERY;
+    for (expectations::Expectation& expectation : *source.mutable_expect()) {
+      if (expectation.processes() == expectations::PROCESSES_UNSPECIFIED) {
+        expectation.set_processes(which);
+      }
+    }
+  }
+  return analyzers::CompileExpectations(source);
+}
+
+bool WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  return !file.fail();
+}
+
+int ExitCode(report::AssertReport::Verdict verdict) {
+  switch (verdict) {
+    case report::AssertReport::PASS: return kPassed;
+    case report::AssertReport::FAIL: return kFailed;
+    default: return kInconclusive;
+  }
+}
+
+int Run(const Options& options) {
+  const auto expectations = Compile(options);
+  if (!expectations.ok()) {
+    PrintError(absl::StrCat("assert: ", expectations.status().message()));
+    return kBadInput;
+  }
+  const auto run = LoadRun(options.paths);
+  if (!run.ok()) {
+    PrintError(std::string(run.status().message()));
+    return kBadInput;
+  }
+  const report::AssertReport report =
+      analyzers::CheckExpectations(*expectations, run->processes, run->coverage);
+  if (options.format == "json") {
+    std::cout << render::ToJson(report);
+  } else if (options.format == "github") {
+    std::cout << AssertAsGithub(report);
+  } else {
+    const TerminalStyle style = StdoutStyle();
+    std::cout << AssertAsText(report, style.colours);
+  }
+  if (!options.junit_file.empty() && !WriteFile(options.junit_file, AssertAsJunit(report))) {
+    PrintError(absl::StrCat("cannot write ", options.junit_file, "; check its folder and free space"));
+    return kBadInput;
+  }
+  return ExitCode(report.verdict());
+}
+
+}  // namespace
+
+CLI::App* AddAssert(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("assert", "Hold a run to expectations; the exit code is the verdict");
+  command->add_option("path", options->paths, "Trace files (.hpt) or folders that hotproof run wrote")
+      ->required()
+      ->type_name("DIR|FILE");
+  command->add_option("--expect", options->expect_file, "Expectations in a file (proto/expectations.proto)")
+      ->type_name("F.textproto");
+  const char* const selection = "Which launches";
+  command->add_option("--kernel", options->kernel, "RE2 pattern, anywhere in the mangled or demangled name")
+      ->type_name("RE2")->group(selection);
+  command->add_option("--path", options->path, "GEMM launches of this path, e.g. cutlass_vllm, custom")
+      ->type_name("P")->group(selection);
+  command->add_option("--shape", options->shape, "GEMM launches with this N and K, e.g. 34816x5120")
+      ->type_name("NxK")->group(selection);
+  command->add_option("--kind", options->kind, "Launches of this kind, or any; default: gemm with --path or --shape")
+      ->group(selection);
+  const char* const bounds = "What is expected of them";
+  command->add_option("--launches", options->launches, "Exactly so many")->group(bounds);
+  command->add_option("--min-launches", options->min_launches, "At least so many")->group(bounds);
+  command->add_option("--max-launches", options->max_launches, "At most so many; 0: never")->group(bounds);
+  command->add_option("--share", options->share, "Their share of the launches of the shape's GEMMs, e.g. '>=0.99'")
+      ->group(bounds);
+  command->add_option("--time-share", options->time_share, "Their share of all GPU time, e.g. '>=0.5'")
+      ->group(bounds);
+  command->add_option("--processes", options->processes,
+                      "every process that launched a kernel (default), any one of them, or their sum")
+      ->check(CLI::IsMember({"every", "any", "sum"}));
+  command->add_option("--expect-processes", options->expect_processes,
+                      "Exactly so many processes launched a kernel");
+  command->add_option("--phase", options->phase, "steady (default): after warm-up; all: the whole run")
+      ->check(CLI::IsMember({"steady", "all"}));
+  command->add_option("--junit", options->junit_file, "Also write the result as JUnit XML")->type_name("F");
+  command->add_option("--format", options->format, "How to print the result")
+      ->check(CLI::IsMember({"text", "json", "github"}))
+      ->capture_default_str();
+  command->footer("Exit code: 0 PASS, 1 FAIL, 3 INCONCLUSIVE, 2 bad usage or unreadable input.");
+  command->callback([options, &exit_code] { exit_code = Run(*options); });
+  return command;
+}
+
+}  // namespace hotproof::cli

@@ -1,0 +1,16 @@
+// The result of `assert` in its textual formats.
+#pragma once
+
+#include <string>
+
+#include "proto/report.pb.h"
+
+namespace hotproof::cli {
+
+std::string AssertAsText(const report::AssertReport& report, bool colours);
+// Workflow commands: one annotation a check that does not pass, then the text.
+std::string AssertAsGithub(const report::AssertReport& report);
+// FAIL is a failure, INCONCLUSIVE an error.
+std::string AssertAsJunit(const report::AssertReport& report);
+
+}  // namespace hotproof::cli

@@ -1,0 +1,42 @@
+// hotproof: which GPU kernels a serving run really executed. One file per subcommand.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/assert.h"
+#include "cli/report.h"
+#ifdef HOTPROOF_HAS_CLASSIFY
+#include "cli/classify.h"
+#endif
+#ifdef HOTPROOF_HAS_DOCTOR
+#include "cli/doctor.h"
+#endif
+#ifdef HOTPROOF_HAS_RUN
+#include "cli/run.h"
+#endif
+
+int main(int argc, char** argv) {
+  CLI::App app("Proves which GPU kernels a serving run really executed", "hotproof");
+  app.set_version_flag("--version", HOTPROOF_VERSION);
+  app.require_subcommand(1);
+  int exit_code = 0;
+#ifdef HOTPROOF_HAS_RUN
+  hotproof::cli::AddRun(app, exit_code);
+#endif
+  hotproof::cli::AddReport(app, exit_code);
+  hotproof::cli::AddAssert(app, exit_code);
+#ifdef HOTPROOF_HAS_CLASSIFY
+  hotproof::cli::AddClassify(app, exit_code);
+#endif
+#ifdef HOTPROOF_HAS_DOCTOR
+  hotproof::cli::AddDoctor(app, exit_code);
+#endif
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    std::cerr << "hotproof: " << error.what() << "; see hotproof --help\n";
+    return 2;
+  }
+  return exit_code;
+}

@@ -1,0 +1,115 @@
+#include "cli/render/columns.h"
+
+#include <algorithm>
+
+namespace hotproof::cli::render {
+namespace {
+
+constexpr int kGap = 2;
+constexpr int kLeastShrunk = 16;
+
+int WidthOf(const Column& column) {
+  int width = DisplayWidth(column.title);
+  for (const std::string& cell : column.cells) width = std::max(width, DisplayWidth(cell));
+  return width;
+}
+
+int TotalWidth(const std::vector<Column>& columns) {
+  int width = columns.empty() ? 0 : -kGap;
+  for (const Column& column : columns) width += WidthOf(column) + kGap;
+  return width;
+}
+
+// The width all shrinking columns could give up, and takes `excess` of it if that is enough.
+bool Shrink(std::vector<Column>& columns, int excess) {
+  int spare = 0;
+  for (const Column& column : columns) {
+    if (column.shrinks) spare += std::max(0, WidthOf(column) - kLeastShrunk);
+  }
+  if (spare < excess) return false;
+  for (Column& column : columns) {
+    if (!column.shrinks || excess <= 0) continue;
+    const int width = WidthOf(column);
+    const int give = std::min(excess, std::max(0, width - kLeastShrunk));
+    for (std::string& cell : column.cells) cell = Shorten(cell, width - give);
+    column.title = Shorten(column.title, width - give);
+    excess -= give;
+  }
+  return true;
+}
+
+std::string Pad(const std::string& text, int width, bool right) {
+  const std::string space(std::max(0, width - DisplayWidth(text)), ' ');
+  return right ? space + text : text + space;
+}
+
+}  // namespace
+
+int DisplayWidth(const std::string& text) {
+  return static_cast<int>(std::count_if(text.begin(), text.end(),
+                                        [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::string Shorten(const std::string& text, int width) {
+  if (DisplayWidth(text) <= width) return text;
+  size_t bytes = 0;
+  for (int left = std::max(0, width - 3); bytes < text.size(); ++bytes) {
+    if ((text[bytes] & 0xc0) != 0x80 && left-- == 0) break;
+  }
+  return text.substr(0, bytes) + "...";
+}
+
+std::vector<std::string> Wrap(const std::string& text, int width) {
+  std::vector<std::string> lines(1);
+  for (size_t at = 0; at < text.size();) {
+    size_t end = text.find(' ', at);
+    if (end == std::string::npos) end = text.size();
+    const std::string word = text.substr(at, end - at);
+    if (!lines.back().empty() && DisplayWidth(lines.back()) + 1 + DisplayWidth(word) > width) {
+      lines.emplace_back();
+    }
+    if (!lines.back().empty()) lines.back() += ' ';
+    lines.back() += word;
+    at = end + 1;
+  }
+  return lines;
+}
+
+void Fit(std::vector<Column>& columns, int width) {
+  while (true) {
+    const int excess = TotalWidth(columns) - width;
+    if (excess <= 0 || Shrink(columns, excess)) return;
+    auto victim = columns.end();
+    for (auto column = columns.begin(); column != columns.end(); ++column) {
+      if (column->drop_order == 0) continue;
+      if (victim == columns.end() || column->drop_order < victim->drop_order) victim = column;
+    }
+    if (victim == columns.end()) {
+      // Nothing left to drop: shrink as far as it goes and let the lines be long.
+      for (Column& column : columns) {
+        if (!column.shrinks) continue;
+        for (std::string& cell : column.cells) cell = Shorten(cell, kLeastShrunk);
+      }
+      return;
+    }
+    columns.erase(victim);
+  }
+}
+
+std::vector<std::string> Lines(const std::vector<Column>& columns) {
+  size_t rows = 0;
+  for (const Column& column : columns) rows = std::max(rows, column.cells.size());
+  std::vector<std::string> lines(rows + 1);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Column& column = columns[i];
+    const int width = WidthOf(column);
+    for (size_t row = 0; row <= rows; ++row) {
+      const std::string& cell = row == 0 ? column.title : column.cells[row - 1];
+      lines[row] += (i == 0 ? "" : std::string(kGap, ' ')) + Pad(cell, width, column.right_aligned);
+    }
+  }
+  for (std::string& line : lines) line.erase(line.find_last_not_of(' ') + 1);
+  return lines;
+}
+
+}  // namespace hotproof::cli::render

@@ -1,0 +1,269 @@
+#include "cli/render/table.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/render/columns.h"
+#include "proto/report.pb.h"
+
+namespace hotproof::cli::render {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+using report::Show;
+
+constexpr int kIndent = 2;
+
+std::string WithThousands(double value) {
+  const std::string digits = absl::StrFormat("%.0f", std::abs(value));
+  std::string text = value < 0 ? "-" : "";
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+// The unit in which a column of times is shown: the largest that its largest value fills.
+struct TimeUnit {
+  const char* name;
+  double ns;
+  int decimals;
+};
+TimeUnit UnitFor(double largest_ns) {
+  if (largest_ns >= 1e10) return {"s", 1e9, 3};
+  if (largest_ns >= 1e6) return {"ms", 1e6, 3};
+  if (largest_ns >= 1e3) return {"us", 1e3, 3};
+  return {"ns", 1, 0};
+}
+
+// A field's values in the rows of one section.
+class Values {
+ public:
+  Values(const FieldDescriptor* field, const std::vector<const Message*>& rows)
+      : field_(field), show_(field->options().GetExtension(report::show)), rows_(rows) {
+    for (const Message* row : rows) {
+      if (IsNumber() && IsPresent(*row)) largest_ = std::max(largest_, NumberOf(*row));
+    }
+    time_unit_ = UnitFor(largest_);
+  }
+
+  bool IsNumber() const {
+    return !field_->is_repeated() && (field_->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE ||
+                                      field_->cpp_type() == FieldDescriptor::CPPTYPE_UINT32);
+  }
+  bool IsPresent(const Message& row) const {
+    return !field_->has_presence() || row.GetReflection()->HasField(row, field_);
+  }
+  double NumberOf(const Message& row) const {
+    if (!IsPresent(row)) return 0;
+    const Reflection* reflection = row.GetReflection();
+    return field_->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE ? reflection->GetDouble(row, field_)
+                                                                 : reflection->GetUInt32(row, field_);
+  }
+  std::string Format(double value) const {
+    switch (show_.unit()) {
+      case Show::COUNT: return WithThousands(value);
+      case Show::SHARE: return absl::StrFormat("%.1f%%", value * 100);
+      case Show::TIME_NS: return absl::StrFormat("%.*f", time_unit_.decimals, value / time_unit_.ns);
+      default: return absl::StrFormat("%.0f", value);
+    }
+  }
+  std::string Text(const Message& row) const {
+    const Reflection* reflection = row.GetReflection();
+    if (field_->is_repeated()) {
+      std::vector<std::string> parts;
+      for (int i = 0; i < reflection->FieldSize(row, field_); ++i) {
+        parts.push_back(reflection->GetRepeatedString(row, field_, i));
+      }
+      return absl::StrJoin(parts, " ");
+    }
+    if (!IsPresent(row)) return "-";
+    if (IsNumber()) return Format(NumberOf(row));
+    if (field_->cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
+      std::string name = reflection->GetEnum(row, field_)->name();
+      std::replace(name.begin(), name.end(), '_', ' ');
+      return name;
+    }
+    return reflection->GetString(row, field_);
+  }
+  bool AnySet() const {
+    return std::any_of(rows_.begin(), rows_.end(), [this](const Message* row) {
+      return IsNumber() ? NumberOf(*row) != 0 : !Text(*row).empty();
+    });
+  }
+  std::string Title() const {
+    return show_.unit() == Show::TIME_NS ? absl::StrCat(show_.title(), " ", time_unit_.name)
+                                         : show_.title();
+  }
+  std::string Total() const {
+    double total = 0;
+    bool any = false;
+    for (const Message* row : rows_) {
+      any |= IsPresent(*row);
+      total += NumberOf(*row);
+    }
+    return any ? Format(total) : "-";
+  }
+  const Show& show() const { return show_; }
+
+ private:
+  const FieldDescriptor* field_;
+  const Show& show_;
+  const std::vector<const Message*>& rows_;
+  double largest_ = 0;
+  TimeUnit time_unit_{};
+};
+
+std::vector<Values> ShownFields(const google::protobuf::Descriptor* descriptor,
+                                const std::vector<const Message*>& rows) {
+  std::vector<Values> shown;
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const FieldDescriptor* field = descriptor->field(i);
+    if (!field->options().HasExtension(report::show)) continue;
+    Values values(field, rows);
+    if (values.show().json_only() || (values.show().if_any() && !values.AnySet())) continue;
+    shown.push_back(std::move(values));
+  }
+  return shown;
+}
+
+class Renderer {
+ public:
+  explicit Renderer(const TableOptions& options) : options_(options) {}
+
+  std::string Render(const Message& message) {
+    const auto* descriptor = message.GetDescriptor();
+    for (int i = 0; i < descriptor->field_count(); ++i) {
+      const FieldDescriptor* field = descriptor->field(i);
+      const Show& show = field->options().GetExtension(report::show);
+      if (!field->is_repeated() || field->message_type() == nullptr || show.title().empty()) continue;
+      Section(message, field, show);
+    }
+    return std::move(text_);
+  }
+
+ private:
+  void Section(const Message& message, const FieldDescriptor* field, const Show& show) {
+    if (!text_.empty()) text_ += '\n';
+    AddLine(Bold(show.title()));
+    std::vector<const Message*> rows;
+    for (int i = 0; i < message.GetReflection()->FieldSize(message, field); ++i) {
+      rows.push_back(&message.GetReflection()->GetRepeatedMessage(message, field, i));
+    }
+    if (rows.empty()) return AddLine("  " + show.empty());
+    if (show.style() == Show::LINES) {
+      Paragraphs(field->message_type(), rows);
+    } else {
+      Table(field->message_type(), rows, show);
+    }
+  }
+
+  void Paragraphs(const google::protobuf::Descriptor* descriptor,
+                  const std::vector<const Message*>& rows) {
+    const std::vector<Values> fields = ShownFields(descriptor, rows);
+    for (const Message* row : rows) {
+      std::vector<std::string> head;
+      for (const Values& field : fields) {
+        if (field.show().shrinks()) continue;
+        const bool none = field.show().if_any() && field.IsNumber() && field.NumberOf(*row) == 0;
+        if (!none) head.push_back(WithTitle(field, *row));
+      }
+      AddLine("  " + Coloured(absl::StrJoin(head, "  ")));
+      for (const Values& field : fields) {
+        if (!field.show().shrinks() || field.Text(*row).empty()) continue;
+        for (const std::string& line : Wrap(WithTitle(field, *row), options_.width - 2 * kIndent)) {
+          AddLine(std::string(2 * kIndent, ' ') + Coloured(line));
+        }
+      }
+    }
+  }
+
+  static std::string WithTitle(const Values& field, const Message& row) {
+    return field.show().title().empty() ? field.Text(row)
+                                        : absl::StrCat(field.show().title(), " ", field.Text(row));
+  }
+
+  void Table(const google::protobuf::Descriptor* descriptor, const std::vector<const Message*>& all,
+             const Show& section) {
+    std::vector<const Message*> rows = all;
+    if (!section.needs().empty()) {
+      const Values needed(descriptor->FindFieldByName(section.needs()), all);
+      rows.erase(std::remove_if(rows.begin(), rows.end(),
+                                [&](const Message* row) { return needed.NumberOf(*row) == 0; }),
+                 rows.end());
+    }
+    const size_t hidden = all.size() - rows.size();
+    const size_t cut = section.rows() > 0 && rows.size() > section.rows() ? rows.size() - section.rows() : 0;
+    rows.resize(rows.size() - cut);
+    std::vector<Column> columns;
+    bool totals = false;
+    for (const Values& field : ShownFields(descriptor, all)) {
+      Column& column = columns.emplace_back();
+      column.title = field.Title();
+      column.right_aligned = field.IsNumber();
+      column.shrinks = field.show().shrinks();
+      column.drop_order = field.show().drop_order();
+      for (const Message* row : rows) column.cells.push_back(field.Text(*row));
+      totals |= field.show().total();
+      column.cells.push_back(field.show().total() ? field.Total() : "");
+    }
+    totals &= rows.size() > 1;
+    if (!totals) {
+      for (Column& column : columns) column.cells.pop_back();
+    }
+    if (!rows.empty()) {
+      Fit(columns, options_.width - kIndent);
+      const std::vector<std::string> lines = Lines(columns);
+      for (size_t i = 0; i < lines.size(); ++i) {
+        const bool faint = i == 0 || (totals && i + 1 == lines.size());
+        AddLine("  " + (faint ? Faint(lines[i]) : lines[i]));
+      }
+    }
+    if (cut > 0) AddLine(Faint(absl::StrCat("  ... and ", cut, " more (--format json shows all)")));
+    if (hidden > 0) AddLine(Faint(absl::StrCat("  ", hidden, " more ", section.needs_note())));
+  }
+
+  void AddLine(const std::string& line) { absl::StrAppend(&text_, line, "\n"); }
+
+  std::string InColour(const std::string& text, const char* code) const {
+    return options_.colours ? absl::StrCat("\033[", code, "m", text, "\033[0m") : text;
+  }
+  std::string Bold(const std::string& text) const { return InColour(text, "1"); }
+  std::string Faint(const std::string& text) const { return InColour(text, "2"); }
+
+  // A line that begins with a verdict shows it in the verdict's colour.
+  std::string Coloured(const std::string& line) const {
+    static constexpr std::pair<const char*, const char*> kColours[] = {
+        {"COMPLETE", "32"}, {"PASS", "32"},          {"COUNTED", "33"}, {"LOWER BOUND", "33"},
+        {"WARNING", "33"},  {"INCONCLUSIVE", "33"},  {"FAIL", "31"},    {"NOT COLLECTED", "31"},
+        {"ERROR", "31"}};
+    for (const auto& [word, code] : kColours) {
+      if (absl::StartsWith(line, word)) {
+        return absl::StrCat(InColour(word, code), line.substr(std::string(word).size()));
+      }
+    }
+    return line;
+  }
+
+  TableOptions options_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string ToTable(const Message& message, const TableOptions& options) {
+  return Renderer(options).Render(message);
+}
+
+}  // namespace hotproof::cli::render

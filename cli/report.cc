@@ -1,0 +1,65 @@
+#include "cli/report.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analyzers/report.h"
+#include "cli/exit_codes.h"
+#include "cli/load_run.h"
+#include "cli/render/json.h"
+#include "cli/render/table.h"
+#include "cli/terminal.h"
+
+namespace hotproof::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string phase = "steady";
+  std::string format = "table";
+};
+
+int Run(const Options& options) {
+  const auto run = LoadRun(options.paths);
+  if (!run.ok()) {
+    PrintError(std::string(run.status().message()));
+    return kBadInput;
+  }
+  const report::Report report = analyzers::BuildReport(
+      run->processes, run->coverage,
+      options.phase == "all" ? analyzers::PhaseChoice::kAll : analyzers::PhaseChoice::kSteady);
+  if (options.format == "json") {
+    std::cout << render::ToJson(report);
+  } else {
+    const TerminalStyle style = StdoutStyle();
+    std::cout << render::ToTable(report, {.width = style.width, .colours = style.colours});
+  }
+  if (!run->processes.empty()) return kPassed;
+  PrintError("no trace (.hpt) found in " + options.paths.front() +
+             "; run the program under hotproof run -o DIR -- COMMAND");
+  return kInconclusive;
+}
+
+}  // namespace
+
+CLI::App* AddReport(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* report = app.add_subcommand("report", "Say which path ran each GEMM, how often, for how long");
+  report->add_option("path", options->paths, "Trace files (.hpt) or folders that hotproof run wrote")
+      ->required()
+      ->type_name("DIR|FILE");
+  report->add_option("--phase", options->phase, "steady: after warm-up; all: the whole run")
+      ->check(CLI::IsMember({"steady", "all"}))
+      ->capture_default_str();
+  report->add_option("--format", options->format, "How to print it")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  report->callback([options, &exit_code] { exit_code = Run(*options); });
+  return report;
+}
+
+}  // namespace hotproof::cli
