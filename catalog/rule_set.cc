@@ -293,7 +293,9 @@ bool CompiledRules::Apply(const CompiledRule& rule, Subject& subject, KernelClas
     result.path = *rule.path;
   } else {
     const CompiledOwner* owner = FindOwner(subject, rule.kind);
-    result.path = owner == nullptr ? Path::kOther : owner->path;
+    // A product that nobody owns can be the user's: it stays unknown.
+    const Path unowned = rule.kind == Kind::kGemm ? Path::kUnknown : Path::kOther;
+    result.path = owner == nullptr ? unowned : owner->path;
   }
   if (!say.a_dtype().empty()) result.a_dtype = DtypeField(say.a_dtype(), captures);
   if (say.b_dtype() == kSameAsA) {

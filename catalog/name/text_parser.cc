@@ -441,7 +441,15 @@ class TextParser {
 }  // namespace
 
 const Node* ParseText(std::string_view demangled, NodeFactory& factory) {
-  return TextParser(demangled, factory).Parse(0, demangled.size());
+  TextParser parser(demangled, factory);
+  const Node* function = parser.Parse(0, demangled.size());
+  if (!demangled.starts_with("std::enable_if<")) return function;
+  if (function != nullptr && !IsNamed(*function, "std::enable_if")) return function;
+  // nsys prints conditions in a result type so that brackets don't match. The function follows.
+  constexpr std::string_view kResultEnd = ">::type ";
+  const size_t end = demangled.find(kResultEnd);
+  if (end == std::string_view::npos) return nullptr;
+  return ParseText(demangled.substr(end + kResultEnd.size()), factory);
 }
 
 }  // namespace hotproof::catalog

@@ -58,6 +58,15 @@ std::vector<ObservedKernel> ReadObservedKernels() {
   return kernels;
 }
 
+std::vector<MoreKernel> ReadMoreKernels() {
+  std::vector<MoreKernel> kernels;
+  for (auto& f : ReadTable("more_kernel_names.tsv", 12)) {
+    kernels.push_back(
+        {static_cast<int>(kernels.size()) + 2, f[0], {f.begin() + 1, f.begin() + 11}});
+  }
+  return kernels;
+}
+
 std::vector<std::string> AllNames() {
   std::vector<std::string> names;
   for (const NamedKernel& kernel : ReadNamedKernels()) {
@@ -65,6 +74,7 @@ std::vector<std::string> AllNames() {
     if (kernel.demangled != kernel.mangled) names.push_back(kernel.demangled);
   }
   for (const ObservedKernel& kernel : ReadObservedKernels()) names.push_back(kernel.name);
+  for (const MoreKernel& kernel : ReadMoreKernels()) names.push_back(kernel.name);
   return names;
 }
 

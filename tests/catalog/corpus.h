@@ -22,7 +22,16 @@ struct ObservedKernel {
 };
 std::vector<ObservedKernel> ReadObservedKernels();
 
-// Every spelling of every name in both files, mangled and demangled.
+// more_kernel_names.tsv: names recorded from vLLM, seen in public profiles or taken from sources,
+// with every field of the answer. `fields` are the columns from "path" to "arch".
+struct MoreKernel {
+  int row = 0;
+  std::string name;
+  std::vector<std::string> fields;
+};
+std::vector<MoreKernel> ReadMoreKernels();
+
+// Every spelling of every name in the three files.
 std::vector<std::string> AllNames();
 
 }  // namespace hotproof::catalog

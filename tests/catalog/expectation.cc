@@ -128,6 +128,22 @@ Expectation ExpectationOf(const ObservedKernel& kernel) {
   return expected;
 }
 
+std::vector<std::string> FieldsOf(const KernelClass& answer) {
+  const auto extent = [](const std::optional<int64_t>& value) {
+    return value.has_value() ? std::to_string(*value) : std::string();
+  };
+  return {std::string(PathName(answer.path)),
+          std::string(KindName(answer.kind)),
+          answer.a_dtype,
+          answer.b_dtype,
+          answer.scaling,
+          answer.tile,
+          extent(answer.m),
+          extent(answer.n),
+          extent(answer.k),
+          answer.arch};
+}
+
 std::string Differences(const Expectation& expected, const KernelClass& answer) {
   std::ostringstream out;
   const auto check = [&out](const char* field, const Values& allowed, std::string_view value) {

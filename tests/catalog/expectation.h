@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "catalog/kernel_class.h"
 #include "tests/catalog/corpus.h"
@@ -19,6 +20,9 @@ struct Expectation {
 Expectation ExpectationOf(const NamedKernel& kernel);
 // From the operation that was running, not from the name.
 Expectation ExpectationOf(const ObservedKernel& kernel);
+
+// The answer in the columns of more_kernel_names.tsv.
+std::vector<std::string> FieldsOf(const KernelClass& answer);
 
 // "" if `answer` is as expected, otherwise each field that isn't.
 std::string Differences(const Expectation& expected, const KernelClass& answer);

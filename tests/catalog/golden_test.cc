@@ -38,5 +38,16 @@ TEST(Golden, EveryObservedKernelIsWhatWasLaunched) {
   }
 }
 
+TEST(Golden, EveryFieldOfRecordedPublicAndSourceNames) {
+  const auto kernels = ReadMoreKernels();
+  ASSERT_GE(kernels.size(), 300u);
+  for (const MoreKernel& kernel : kernels) {
+    const KernelClass answer = TheClassifier().Classify(kernel.name);
+    EXPECT_EQ(FieldsOf(answer), kernel.fields)
+        << "more_kernel_names.tsv:" << kernel.row << " rule \"" << answer.rule << "\" "
+        << kernel.name.substr(0, 300);
+  }
+}
+
 }  // namespace
 }  // namespace hotproof::catalog
