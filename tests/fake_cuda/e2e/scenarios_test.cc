@@ -1,0 +1,158 @@
+// The probe's scenarios under the tracer: what was asked and what ran, kernel by kernel and grid by
+// grid, are what the program says it does; nothing is unattributed; the program is as it was.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fake_cuda/e2e/traced_program.h"
+
+namespace hotproof::e2e {
+namespace {
+
+constexpr char kCount[] = "probe_count", kEmpty[] = "probe_empty", kPdl[] = "probe_pdl";
+
+struct Case {
+  const char* scenario;
+  KernelCounts kernels;
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.scenario; }
+
+class ScenarioTest : public testing::TestWithParam<Case> {};
+
+TEST_P(ScenarioTest, AsksAndRecordsWhatRan) {
+  const std::vector<std::string> command = {Probe(), GetParam().scenario};
+  const RunResult plain = RunProgram(command, {.traced = false});
+  const std::string directory = NewDirectory();
+  const RunResult traced = RunProgram(command, {.out_directory = directory});
+  EXPECT_TRUE(traced.exited);
+  EXPECT_FALSE(traced.timed_out);
+  EXPECT_EQ(plain.code, traced.code);
+  EXPECT_EQ(plain.OutputWithoutPids(), traced.OutputWithoutPids());
+  EXPECT_EQ(plain.errors, traced.errors);
+  const std::vector<TraceSummary> traces = ReadTraces(directory);
+  ASSERT_EQ(1u, traces.size());
+  const TraceSummary& trace = traces[0];
+  EXPECT_THAT(trace.asked, testing::ContainerEq(GetParam().kernels));
+  EXPECT_THAT(trace.recorded, testing::ContainerEq(GetParam().kernels));
+  EXPECT_EQ(0u, trace.untimed);
+  EXPECT_EQ(0u, trace.unattributed);
+  EXPECT_TRUE(trace.issues.empty());
+  EXPECT_TRUE(trace.tables.problems.empty());
+  EXPECT_TRUE(trace.tables.has_footer);
+  EXPECT_EQ("exit", trace.tables.footer.reason());
+}
+
+// By hand from the probe's sources: kernel and grid, then how often it runs.
+INSTANTIATE_TEST_SUITE_P(
+    Probe, ScenarioTest,
+    testing::Values(
+        // One launch of each kind; the refused one is none.
+        Case{"eager",
+             {{{kCount, 1}, 4},
+              {{kCount, 3}, 1},
+              {{kCount, 2}, 2},
+              {{"probe_add", 1}, 1},
+              {{"probe_block", 1}, 1},
+              {{kEmpty, 1}, 1}}},
+        Case{"pdl", {{{kPdl, 2}, 100}}}, Case{"streams4", {{{kCount, 1}, 100}}},
+        Case{"threads4", {{{kCount, 1}, 100}}},
+        Case{"modules", {{{kEmpty, 1}, 2}, {{"probe_other", 1}, 4}}},
+        Case{"contexts", {{{kCount, 1}, 2}, {{"probe_other", 1}, 2}}},
+        // Five replays of three nodes, three replays of one.
+        Case{"capture", {{{kCount, 1}, 5}, {{kEmpty, 2}, 5}, {{kCount, 3}, 5}, {{kCount, 4}, 3}}},
+        // Set to grid 5 before instantiation.
+        Case{"byhand", {{{kCount, 5}, 1}, {{kCount, 2}, 1}, {{kCount, 3}, 1}}},
+        Case{"child", {{{kCount, 1}, 4}, {{kCount, 2}, 2}, {{kCount, 4}, 1}}},
+        // Eight replays of two nodes while they are changed, switched off and on; one update fails.
+        Case{"update",
+             {{{kCount, 1}, 1},
+              {{kCount, 7}, 1},
+              {{kCount, 2}, 4},
+              {{kEmpty, 8}, 3},
+              {{kCount, 10}, 1},
+              {{kCount, 11}, 3},
+              {{kCount, 12}, 2}}},
+        Case{"memory", {{{kCount, 1}, 2}, {{kCount, 2}, 2}, {{kCount, 3}, 1}}},
+        Case{"forkjoin",
+             {{{kCount, 1}, 3},
+              {{kCount, 2}, 3},
+              {{kCount, 3}, 3},
+              {{kCount, 4}, 3},
+              {{kCount, 5}, 3},
+              {{kCount, 6}, 3}}},
+        Case{"graphs",
+             {{{kCount, 1}, 10},
+              {{kCount, 11}, 10},
+              {{kCount, 12}, 10},
+              {{kCount, 21}, 10},
+              {{kCount, 22}, 10},
+              {{kCount, 23}, 10},
+              {{kCount, 100}, 10}}},
+        Case{"graphthreads",
+             {{{kCount, 1}, 5},
+              {{kCount, 2}, 5},
+              {{kCount, 3}, 5},
+              {{kCount, 11}, 5},
+              {{kCount, 12}, 5},
+              {{kCount, 13}, 5},
+              {{kCount, 21}, 5},
+              {{kCount, 22}, 5},
+              {{kCount, 23}, 5},
+              {{kCount, 31}, 5},
+              {{kCount, 32}, 5},
+              {{kCount, 33}, 5}}},
+        // What was captured and thrown away is no launch; what another stream did meanwhile is.
+        Case{"capture2", {{{kCount, 2}, 1}, {{kCount, 3}, 1}}},
+        // The kernel in flight at the end is waited for.
+        Case{"inflight", {{{"probe_spin", 1}, 1}, {{kCount, 1}, 1}}}),
+    [](const auto& info) { return std::string(info.param.scenario); });
+
+TEST(Scenario, ConditionalBodiesAreRecordedAndSaidToBeUncertain) {
+  const std::string directory = NewDirectory();
+  const RunResult run = RunProgram({Probe(), "conditional"}, {.out_directory = directory});
+  EXPECT_EQ(0, run.code);
+  const auto traces = ReadTraces(directory);
+  ASSERT_EQ(1u, traces.size());
+  EXPECT_EQ(3u, traces[0].Recorded());
+  bool caveat = false;
+  for (const auto& graph : traces[0].tables.graphs)
+    for (const auto c : graph.caveats) caveat |= c == trace::GRAPH_CAVEAT_CONDITIONAL;
+  EXPECT_TRUE(caveat);
+}
+
+TEST(Scenario, AProcessWithoutCudaWritesNothing) {
+  const std::string directory = NewDirectory();
+  const RunResult run = RunProgram({Probe(), "nocuda"}, {.out_directory = directory});
+  EXPECT_EQ(0, run.code);
+  EXPECT_EQ("", run.errors);
+  EXPECT_TRUE(ReadTraces(directory).empty());
+}
+
+TEST(Scenario, CountModeAsksForNoActivity) {
+  const std::string directory = NewDirectory();
+  RunOptions options = {.out_directory = directory};
+  options.environment["HOTPROOF_MODE"] = "count";
+  const RunResult run = RunProgram({SelfCount(), "graphs", "1000"}, options);
+  EXPECT_EQ(0, run.code);
+  const auto traces = ReadTraces(directory);
+  ASSERT_EQ(1u, traces.size());
+  EXPECT_EQ(1000u, traces[0].Asked());
+  EXPECT_EQ(0u, traces[0].Recorded());
+}
+
+// Each process's device counts what the tracer says was asked.
+TEST(Scenario, CountingKernelsAgree) {
+  for (const char* scenario : {"plain", "pdl", "streams4", "threads4", "graphs"}) {
+    const std::string directory = NewDirectory();
+    const RunResult run = RunProgram({SelfCount(), scenario, "3000"}, {.out_directory = directory});
+    EXPECT_EQ(0, run.code) << run.output;
+    const auto traces = ReadTraces(directory);
+    ASSERT_EQ(1u, traces.size());
+    EXPECT_EQ(3000u, traces[0].Asked()) << scenario;
+    EXPECT_EQ(3000u, traces[0].Recorded()) << scenario;
+    EXPECT_EQ(3000u, traces[0].timed) << scenario;
+  }
+}
+
+}  // namespace
+}  // namespace hotproof::e2e

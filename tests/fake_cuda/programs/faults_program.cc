@@ -1,0 +1,72 @@
+// Programs for the faults that no switch makes: faults_program NAME [ARGUMENTS].
+//   pause_then_killed              200 launches, a second's pause, 100 launches, SIGKILL to itself
+//   exit_while_launching           four threads launch for ever; exit(5) from the main thread
+//   fill_disk_then_launch DIR N    fills DIR's file system but for 64 KiB, then launches N times
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/device/probe/session.h"
+
+namespace {
+
+using probe::Session;
+
+void PauseThenKilled() {
+  Session s;
+  for (int i = 0; i < 200; ++i) s.Count(s.stream);
+  s.Sync();
+  sleep(1);
+  for (int i = 0; i < 100; ++i) s.Count(s.stream);
+  kill(getpid(), SIGKILL);
+}
+
+void ExitWhileLaunching() {
+  static Session s;
+  for (int t = 0; t < 4; ++t) {
+    std::thread([] {
+      s.Use();
+      for (;;) s.Count(s.stream);
+    }).detach();
+  }
+  usleep(300000);
+  puts("leaving");
+  exit(5);
+}
+
+void FillDiskThenLaunch(const std::string& directory, int launches) {
+  Session s;
+  s.Count(s.stream);
+  s.Sync();
+  usleep(600000);  // the tracer's files are there now, and their first parts are written
+  const int filler = open((directory + "/filler").c_str(), O_CREAT | O_WRONLY, 0600);
+  char page[4096];
+  memset(page, 1, sizeof page);
+  off_t bytes = 0;
+  while (filler >= 0 && write(filler, page, sizeof page) == sizeof page) bytes += sizeof page;
+  if (bytes > 65536 && ftruncate(filler, bytes - 65536) != 0) perror("ftruncate");
+  for (int i = 0; i < launches; ++i) s.Count(s.stream);
+  printf("counted %llu\n", static_cast<unsigned long long>(s.Counted()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "";
+  if (name == "pause_then_killed")
+    PauseThenKilled();
+  else if (name == "exit_while_launching")
+    ExitWhileLaunching();
+  else if (name == "fill_disk_then_launch" && argc == 4)
+    FillDiskThenLaunch(argv[2], atoi(argv[3]));
+  else
+    return 64;
+  return 0;
+}
