@@ -45,7 +45,7 @@ class FormatExamplesTest : public ::testing::Test {
 TEST_F(FormatExamplesTest, NodeIds) {
   EXPECT_EQ(
       FieldBytes(FieldBytes(messages_[0])[Chunk::kGraphsFieldNumber])[Graph::kNodeIdsFieldNumber],
-      B({0x82, 0x80, 0x80, 0x80, 0x20, 0x06, 0x0A}));
+      B({0x82, 0x80, 0x80, 0x80, 0x40, 0x06, 0x0A}));
 }
 
 TEST_F(FormatExamplesTest, Launches) {
