@@ -1,0 +1,212 @@
+// Names nobody would give a kernel: endless, deep, torn, built to blow up. The catalogue must
+// answer (usually that it knows nothing), in time linear in the length.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include "catalog/classifier.h"
+#include "tests/catalog/corpus.h"
+
+namespace hotproof::catalog {
+namespace {
+
+const Classifier& TheClassifier() {
+  static const auto* classifier = new absl::StatusOr<Classifier>(Classifier::Create());
+  return **classifier;
+}
+
+std::string Repeat(std::string_view text, size_t bytes) {
+  std::string out;
+  while (out.size() < bytes) out += text;
+  return out;
+}
+
+struct Shape {
+  const char* name;
+  std::function<std::string(size_t bytes)> make;
+};
+
+// Each about `bytes` long.
+const Shape kShapes[] = {
+    {"deep template", [](size_t n) { return Repeat("a<", n / 2) + Repeat(">", n / 2); }},
+    {"deep template, never closed", [](size_t n) { return Repeat("a<", n); }},
+    {"deep parentheses",
+     [](size_t n) { return "f<" + Repeat("(", n / 2) + Repeat(")", n / 2) + ">"; }},
+    {"parentheses, never closed", [](size_t n) { return Repeat("(", n); }},
+    {"angles", [](size_t n) { return Repeat("<", n); }},
+    {"closing angles", [](size_t n) { return Repeat(">", n); }},
+    {"angles and spaces", [](size_t n) { return Repeat("< ", n); }},
+    {"mixed brackets", [](size_t n) { return Repeat("<([{", n); }},
+    {"brackets crossed", [](size_t n) { return Repeat("<(>)", n); }},
+    {"operators", [](size_t n) { return Repeat("operator<", n); }},
+    {"scopes", [](size_t n) { return Repeat("a::", n) + "f"; }},
+    {"scopes with arguments", [](size_t n) { return Repeat("a<1>::", n) + "f"; }},
+    {"one identifier", [](size_t n) { return Repeat("a", n); }},
+    {"words", [](size_t n) { return Repeat("gemm_", n); }},
+    {"many arguments", [](size_t n) { return "f<" + Repeat("1, ", n) + "2>"; }},
+    {"many types",
+     [](size_t n) { return "cutlass::device_kernel<a<" + Repeat("b<c>, ", n) + "d>>"; }},
+    {"result types", [](size_t n) { return Repeat("int ", n) + "f()"; }},
+    {"enable_if", [](size_t n) { return "std::enable_if<(" + Repeat(">::type ", n); }},
+    {"lambdas",
+     [](size_t n) {
+       return "f<" + Repeat("g()::{lambda(int)#1}::operator()() const::", n) + "h>";
+     }},
+    {"unnamed", [](size_t n) { return Repeat("[lambda(", n); }},
+    {"declarators", [](size_t n) { return "f<int" + Repeat("*&", n) + ">"; }},
+    {"casts", [](size_t n) { return "f<" + Repeat("(int)", n) + "1>"; }},
+    {"addresses", [](size_t n) { return "f<" + Repeat("&(", n) + ">"; }},
+    {"digits", [](size_t n) { return "f<" + Repeat("9", n) + ">"; }},
+    {"nvjet tokens", [](size_t n) { return "nvjet_sm90_tst_" + Repeat("128x", n); }},
+    {"bmm elements", [](size_t n) { return "bmm_E4m3_" + Repeat("E4m3", n) + "_Fp32_t1x1x1"; }},
+    {"xmma elements", [](size_t n) { return "sm90_xmma_gemm_" + Repeat("f32", n) + "_f32_f32"; }},
+    {"bytes", [](size_t n) { return Repeat("\xff\x00\x80", n); }},
+    {"mangled pointers", [](size_t n) { return "_Z1fI" + Repeat("P", n) + "iEvv"; }},
+    {"mangled scopes", [](size_t n) { return "_ZN" + Repeat("1a", n) + "Ev"; }},
+    {"mangled nesting", [](size_t n) { return "_Z1f" + Repeat("I1a", n); }},
+    {"mangled locals", [](size_t n) { return "_Z" + Repeat("Z", n); }},
+    {"mangled addresses", [](size_t n) { return "_Z1fI" + Repeat("XadL_Z1gI", n); }},
+    {"mangled expressions", [](size_t n) { return "_Z1fIX" + Repeat("pl", n); }},
+    {"mangled packs", [](size_t n) { return "_Z1fI" + Repeat("J", n); }},
+    {"mangled functions", [](size_t n) { return "_Z1fI" + Repeat("F", n); }},
+    {"mangled arguments", [](size_t n) { return "_Z1fI" + Repeat("Li1E", n) + "Evv"; }},
+    {"mangled long identifier",
+     [](size_t n) { return "_Z" + std::to_string(n) + Repeat("a", n).substr(0, n) + "v"; }},
+    {"mangled identifiers again and again",
+     [](size_t n) {
+       return "_Z1fI" + std::to_string(n / 2) + Repeat("a", n / 2).substr(0, n / 2) +
+              Repeat("S0_", n / 2) + "Evv";
+     }},
+    // Every argument doubles the one before: printed out, 2^n characters.
+    {"mangled doubling",
+     [](size_t n) {
+       std::string out = "_Z1fI1aIiE";
+       for (int i = 1; out.size() < n; ++i) {
+         std::string index;
+         for (int rest = i; rest > 0; rest /= 36)
+           index.insert(0, 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[rest % 36]);
+         out += "S0_IS" + index + "_S" + index + "_E";
+       }
+       return out + "Evv";
+     }},
+};
+
+// This thread's own time: other work on the machine does not count.
+double CpuMilliseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+double BestMilliseconds(const std::string& name) {
+  double best = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const double start = CpuMilliseconds();
+    TheClassifier().Classify(name);
+    CanonicalName(name);
+    best = std::min(best, CpuMilliseconds() - start);
+  }
+  return best;
+}
+
+// Sixteen times the length may take sixteen times as long, and as much again for what a cache no
+// longer holds; anything quadratic would take 256 times as long.
+TEST(Hostile, TimeIsLinearFrom32To512KiB) {
+  for (const Shape& shape : kShapes) {
+    const double small = BestMilliseconds(shape.make(32 << 10));
+    const double large = BestMilliseconds(shape.make(512 << 10));
+    EXPECT_LT(large, 64 * small + 20)
+        << shape.name << ": " << small << " ms, then " << large << " ms";
+    EXPECT_LT(large, 3000) << shape.name;
+  }
+}
+
+TEST(Hostile, RealLongNamesAreLinearToo) {
+  const auto make = [](size_t bytes) {
+    return "void deep_gemm::fp8_gemm_kernel_swapAB<34816u, 5120u, 64u, 16u, 128u, " +
+           Repeat("ns::type<1, cute::tuple<cute::C<1>, cute::C<2> > >, ", bytes) + "int>(int)";
+  };
+  for (const size_t kib : {10, 64, 512}) {
+    const auto answer = TheClassifier().Classify(make(kib << 10));
+    EXPECT_EQ(answer.path, Path::kFlashInfer) << kib;
+    EXPECT_EQ(answer.n, 34816);
+    EXPECT_EQ(answer.k, 5120);
+  }
+  EXPECT_LT(BestMilliseconds(make(512 << 10)), 64 * BestMilliseconds(make(32 << 10)) + 20);
+}
+
+// What lies too deep in a name does not hide what its outside says.
+TEST(Hostile, DepthDoesNotHideTheOutside) {
+  const std::string name =
+      "void deep_gemm::fp8_gemm_kernel_swapAB<34816u, 5120u, 64u, 16u, 128u, " +
+      Repeat("a<", 20000) + Repeat(">", 10000) + ">(int)";
+  EXPECT_EQ(TheClassifier().Classify(name).n, 34816);
+}
+
+TEST(Hostile, TornNamesNeverCrashAndNeverBecomeFp8) {
+  for (const std::string& name : AllNames()) {
+    const auto whole = TheClassifier().Classify(name);
+    const bool is_fp8_gemm =
+        whole.kind == Kind::kGemm && (whole.a_dtype == "e4m3" || whole.a_dtype == "e5m2");
+    if (whole.path == Path::kCustom) continue;  // a helper's name begins with its product's
+    const size_t step = std::max<size_t>(1, name.size() / 64);
+    for (size_t length = 0; length < name.size(); length += step) {
+      const auto answer = TheClassifier().Classify(name.substr(0, length));
+      if (!is_fp8_gemm && answer.kind == Kind::kGemm) {
+        EXPECT_TRUE(answer.a_dtype != "e4m3" && answer.a_dtype != "e5m2") << name.substr(0, length);
+      }
+    }
+  }
+}
+
+TEST(Hostile, RandomDamageNeverCrashes) {
+  std::mt19937 random(20260101);
+  const auto names = AllNames();
+  const std::string alphabet = "<>()[]{}:,*& _0123456789abcINESTLZJXKPRuU\xff";
+  for (int round = 0; round < 20000; ++round) {
+    std::string name = names[random() % names.size()];
+    for (size_t i = 0, damages = 1 + random() % 8; i < damages && !name.empty(); ++i) {
+      const size_t at = random() % name.size();
+      const char c = alphabet[random() % alphabet.size()];
+      switch (random() % 3) {
+        case 0:
+          name[at] = c;
+          break;
+        case 1:
+          name.insert(at, 1, c);
+          break;
+        default:
+          name.erase(at, 1 + random() % 4);
+      }
+    }
+    TheClassifier().Classify(name);
+    CanonicalName(name);
+  }
+}
+
+TEST(Hostile, ThreadsShareOneClassifier) {
+  const auto names = AllNames();
+  std::vector<KernelClass> expected;
+  for (const std::string& name : names) expected.push_back(TheClassifier().Classify(name));
+  std::vector<std::thread> threads;
+  std::atomic<int> differences = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (size_t i = 0; i < names.size(); ++i) {
+        const size_t at = (i * 7 + static_cast<size_t>(t) * 31) % names.size();
+        const auto answer = TheClassifier().Classify(names[at]);
+        if (answer.rule != expected[at].rule || answer.tile != expected[at].tile) ++differences;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(differences, 0);
+}
+
+}  // namespace
+}  // namespace hotproof::catalog

@@ -1,0 +1,168 @@
+// The parsed form of names, mangled and demangled, and what is no name.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalog/match/pattern.h"
+#include "catalog/match/words.h"
+#include "catalog/name/parsed_name.h"
+
+namespace hotproof::catalog {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::string Canonical(const std::string& text) {
+  const ParsedName name(text);
+  return name.root() == nullptr ? "(none)" : PrintCanonical(*name.root());
+}
+
+TEST(ItaniumParser, ReadsWhatKernelsUse) {
+  const std::pair<const char*, const char*> kNames[] = {
+      {"_Z3foov", "foo"},
+      {"_ZL3fooi", "foo"},
+      {"_ZN3abc3fooEi", "abc::foo"},
+      {"_Z3fooIiLi4ELb1ELj128ELm7ELin3EEvv", "foo<int, 4, true, 128u, 7ul, -3>"},
+      {"_Z3fooIPKcRfOdEvv", "foo<char const*, float&, double&&>"},
+      {"_Z3fooILN1a1bE2EEvv", "foo<(a::b)2>"},
+      {"_Z3fooIJifEEvv", "foo<int, float>"},
+      {"_Z3fooIJEEvv", "foo<>"},
+      {"_Z3fooIPFivEEvv", "foo<int (*)()>"},
+      {"_Z3fooIPFvifEEvv", "foo<void (*)(int, float)>"},
+      {"_Z3fooIA16_fEvv", "foo<float [16]>"},
+      {"_Z3fooIRA16_fEvv", "foo<float (&) [16]>"},
+      {"_Z3fooISt5arrayIPcLm3EEEvv", "foo<std::array<char*, 3ul>>"},
+      {"_Z3fooIXadL_Z3bariEEEvv", "foo<&bar>"},
+      {"_ZN12_GLOBAL__N_13fooEv", "(anonymous namespace)::foo"},
+      {"_ZN1aIiE1bIfEEvv", "a<int>::b<float>"},
+      // S_ stands for the first template or scope, S0_ for the second, and so on.
+      {"_ZN1a1bINS_1cEEEvv", "a::b<a::c>"},
+      {"_Z3fooIN1a1bENS0_1cES1_EvT_", "foo<a::b, a::c, a::b>"},
+      {"_Z1fIZ1gvEUliE_EvT_", "f<g()::{lambda(int)#1}>"},
+      {"_Z1fIZ1gvEUlvE0_EvT_", "f<g()::{lambda()#2}>"},
+      {"_ZZ1gvENKUlvE_clEv", "g()::{lambda()#1}::operator()"},
+      {"_Z3fooIDF16_DhE", "foo<_Float16, half>"},
+      {"_ZN1a3fooB5cxx11Ev", "a::foo"},
+  };
+  for (const auto& [mangled, canonical] : kNames)
+    EXPECT_EQ(Canonical(mangled), canonical) << mangled;
+}
+
+TEST(ItaniumParser, RefusesWhatIsNone) {
+  for (const char* text :
+       {"_Z", "_ZN", "_Z99foo", "_Z3fooILi", "_Z3fooIS9_EvT_", "_Z3foo !", "_ZNE", "_Z3fooILi4",
+        "_ZS_", "_ZT_", "_Z0v", "_Z3fooIXE", "_Z18446744073709551616foo"}) {
+    EXPECT_EQ(Canonical(text), "(none)") << text;
+  }
+}
+
+TEST(TextParser, ReadsEveryPrintersForms) {
+  const std::pair<const char*, const char*> kNames[] = {
+      {"foo", "foo"},
+      {"foo()", "foo"},
+      {"void foo<4, true, -1l, 128u>(int, float const*)", "foo<4, true, -1l, 128u>"},
+      {"void foo<(int)4, (bool)1, (long)-1, (unsigned int)128>(T1 *)", "foo<4, true, -1l, 128u>"},
+      {"void a::<unnamed>::foo<int>(int)", "a::(anonymous namespace)::foo<int>"},
+      {"void (anonymous namespace)::foo<int>(int)", "(anonymous namespace)::foo<int>"},
+      {"std::enable_if<(((8)>(0)))&&a::b<c>::d, void>::type n::foo<c, 8>(c*)", "n::foo<c, 8>"},
+      {"foo<(a::b)0>()", "foo<(a::b)0>"},
+      {"foo<((anonymous namespace)::b)0>()", "foo<((anonymous namespace)::b)0>"},
+      {"foo<const char *, float &>()", "foo<char const*, float&>"},
+      {"foo<void (*)(int)>()", "foo<void (*)(int)>"},
+      {"foo<int (float)>()", "foo<int (float)>"},
+      {"foo<unsigned long long, signed char, long>()",
+       "foo<unsigned long long, signed char, long>"},
+      {"foo<&bar, &(void ns::baz<int>(int))>()", "foo<&bar, &ns::baz<int>>"},
+      {"foo<a(int)::{lambda(float)#2}>()", "foo<a()::{lambda(float)#2}>"},
+      {"foo<a(int)::[lambda(float) (instance 2)]>()", "foo<a()::{lambda(float)#2}>"},
+      {"foo<float (&) [16]>()", "foo<float (&) [16]>"},
+      {"foo<>()", "foo<>"},
+      {"foo<(sizeof...(T)) + 1, int>()", "foo<(sizeof...(T)) + 1, int>"},
+      {"void foo<int>(int) [clone .constprop.0]", "foo<int>"},
+  };
+  for (const auto& [text, canonical] : kNames) EXPECT_EQ(Canonical(text), canonical) << text;
+}
+
+TEST(TextParser, RefusesWhatIsNone) {
+  for (const char* text :
+       {"", "<", ">", "()", "1foo", "foo<", "::", "foo::", "a b c !", "*", "{lambda", "[x"}) {
+    EXPECT_EQ(Canonical(text), "(none)") << text;
+  }
+}
+
+TEST(Words, FollowUnderscoresAndCase) {
+  EXPECT_THAT(SplitWords("flash_fwd_splitkv_kernel"),
+              ElementsAre("flash", "fwd", "splitkv", "kernel"));
+  EXPECT_THAT(SplitWords("fusedQKNormRopeKernel"),
+              ElementsAre("fused", "qk", "norm", "rope", "kernel"));
+  EXPECT_THAT(SplitWords("MainloopSm90TmaGmma"), ElementsAre("mainloop", "sm90", "tma", "gmma"));
+  EXPECT_THAT(SplitWords("KernelCooperativeFP8Blockwise"),
+              ElementsAre("kernel", "cooperative", "fp8", "blockwise"));
+  EXPECT_THAT(SplitWords("_w8a8_block_fp8_matmul"),
+              ElementsAre("_", "w8a8", "block", "fp8", "matmul"));
+  EXPECT_THAT(SplitWords("BatchDecodeWithPagedKVCacheKernel"),
+              ElementsAre("batch", "decode", "with", "paged", "kv", "cache", "kernel"));
+  EXPECT_THAT(SplitWords(""), ElementsAre());
+}
+
+TEST(Words, ArePatternsUnit) {
+  EXPECT_TRUE(WordPattern("* gemm *").Matches(SplitWords("my_gemm_kernel")));
+  EXPECT_TRUE(WordPattern("* gemm *").Matches(SplitWords("gemm")));
+  EXPECT_FALSE(WordPattern("* gemm *").Matches(SplitWords("gemma_rmsnorm_kernel")));
+  EXPECT_FALSE(WordPattern("gemm").Matches(SplitWords("gemm_kernel")));
+  EXPECT_TRUE(WordPattern("* silu|gelu * quant").Matches(SplitWords("a_gelu_and_mul_quant")));
+  EXPECT_TRUE(WordPattern("sm% gemm").Matches(SplitWords("sm100_gemm")));
+  EXPECT_FALSE(WordPattern("sm% gemm").Matches(SplitWords("xsm100_gemm")));
+}
+
+bool Matches(const std::string& pattern, const std::string& text) {
+  std::string error;
+  const auto compiled = Pattern::Compile(pattern, &error);
+  EXPECT_EQ(error, "") << pattern;
+  const ParsedName name(text);
+  WordCache words;
+  Captures captures;
+  return name.root() != nullptr && compiled->Match(*name.root(), words, &captures);
+}
+
+TEST(Pattern, MatchesStructureNotText) {
+  EXPECT_TRUE(Matches("a::f", "void a::f<int>(int)"));
+  EXPECT_FALSE(Matches("f", "void a::f<int>(int)"));
+  EXPECT_TRUE(Matches("**::f", "void a::b::f<int>(int)"));
+  EXPECT_TRUE(Matches("**::f", "f()"));
+  EXPECT_FALSE(Matches("a::f<>", "void a::f<int>(int)"));
+  EXPECT_TRUE(Matches("a::f<..., int>", "void a::f<1, 2, int>(int)"));
+  EXPECT_FALSE(Matches("a::f<..., int>", "void a::f<1, int, 2>(int)"));
+  EXPECT_TRUE(Matches("f<#, @>", "void f<1, int>(int)"));
+  EXPECT_FALSE(Matches("f<#>", "void f<true>(int)"));
+  EXPECT_FALSE(Matches("f<#>", "void f<int>(int)"));
+  EXPECT_TRUE(Matches("f<(a::b), (a::b)1>", "void f<(a::b)0, (a::b)1>(int)"));
+  EXPECT_FALSE(Matches("f<(a::b)1>", "void f<(a::b)0>(int)"));
+  EXPECT_TRUE(Matches("f<g<$x>::h>", "void f<g<7>::h>(int)"));
+  EXPECT_FALSE(Matches("**::{* gemm *}", "void f<my_gemm>(my_gemm)"));
+}
+
+TEST(Pattern, CapturesNodes) {
+  std::string error;
+  const auto pattern = Pattern::Compile("f<$n, $t:@, ...>", &error);
+  ASSERT_NE(pattern, nullptr) << error;
+  EXPECT_THAT(pattern->capture_names(), ElementsAre("n", "t"));
+  const ParsedName name("void f<128u, c10::Half, true>(int)");
+  WordCache words;
+  Captures captures;
+  ASSERT_TRUE(pattern->Match(*name.root(), words, &captures));
+  ASSERT_EQ(captures.size(), 2u);
+  EXPECT_EQ(captures[0].first, "n");
+  EXPECT_EQ(captures[0].second->text, "128");
+  EXPECT_EQ(PrintCanonical(*captures[1].second), "c10::Half");
+}
+
+TEST(Pattern, SaysWhatIsWrong) {
+  for (const char* text : {"", "f<", "f<a", "{a", "f<$>", "f<(a>", "a::", "5", "f>"}) {
+    std::string error;
+    EXPECT_EQ(Pattern::Compile(text, &error), nullptr) << text;
+    EXPECT_NE(error, "") << text;
+  }
+}
+
+}  // namespace
+}  // namespace hotproof::catalog
