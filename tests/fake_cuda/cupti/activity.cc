@@ -5,7 +5,8 @@
 //  - buffers are handed over on CUPTI's own thread, with no context and a meaningless stream id,
 //  also
 //    when the client flushes: the flushing thread waits for it;
-//  - a full buffer is handed over when its last record is finished;
+//  - a full buffer, and that of a thread that ends, is handed over when its last record is
+//  finished;
 //  - FlushAll(0) withholds a buffer with an unfinished record, a forced flush waits for it;
 //  - kernels in the body of a conditional node come with a forced flush alone, in a buffer of their
 //  own;
@@ -254,14 +255,32 @@ void Work_() {
   }
 }
 
-ThreadBuffer& ThisThread() {
-  static thread_local std::shared_ptr<ThreadBuffer> mine;
-  if (mine == nullptr) {
-    mine = std::make_shared<ThreadBuffer>();
+// Hands the buffer of a thread over when the thread ends; the main thread's waits for a flush.
+struct ThreadEnd {
+  std::shared_ptr<ThreadBuffer> mine;
+  ~ThreadEnd() {
+    if (mine == nullptr || gettid() == getpid()) return;
+    Buffer last;
+    {
+      std::lock_guard<std::mutex> lock(mine->mutex);
+      std::swap(last, mine->buffer);
+    }
     std::lock_guard<std::mutex> lock(S().mutex);
-    S().threads.push_back(mine);
+    std::erase(S().threads, mine);
+    if (last.data == nullptr) return;
+    S().full.push_back(last);
+    S().wake.notify_one();
   }
-  return *mine;
+};
+
+ThreadBuffer& ThisThread() {
+  static thread_local ThreadEnd thread;
+  if (thread.mine == nullptr) {
+    thread.mine = std::make_shared<ThreadBuffer>();
+    std::lock_guard<std::mutex> lock(S().mutex);
+    S().threads.push_back(thread.mine);
+  }
+  return *thread.mine;
 }
 
 // Every k-th, counted over all threads.
