@@ -97,8 +97,9 @@ void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callb
   const bool captured = current_call.captured;
   current_call.active = current_call.captured = false;
   if (captured) return;
-  Collection& collection = session.Begin();
   if (!Succeeded(data)) return;
+  session.OnContext();
+  Collection& collection = session.collection();
   const uint32_t launches = LaunchesOfCall(id, data.functionParams);
   for (uint32_t i = 0; i < launches; ++i) {
     const LaunchDescription description = DescribeLaunch(id, data, i);
@@ -115,7 +116,8 @@ void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callb
 
 void OnGraphLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   if (!Succeeded(data)) return;
-  Collection& collection = session.Begin();
+  session.OnContext();
+  Collection& collection = session.collection();
   const auto& params = ParamsOf<cuGraphLaunch_params>(data);
   const GraphRegistry::Replay replay = collection.graphs.OnLaunch(params.hGraph);
   TraceFile& file = collection.file;
@@ -147,7 +149,8 @@ void OnNodeCreated(Session& session, const CUpti_GraphData& graph) {
   } else if (!DescribeKernelNode(current_call.id, current_call.data.functionParams, description)) {
     return;
   }
-  Collection& collection = session.Begin();
+  session.OnContext();  // library kernels make graphs before any context
+  Collection& collection = session.collection();
   collection.graphs.OnNodeSite(graph.node, collection.sites.Resolve(description),
                                description.device_updatable);
 }
@@ -162,7 +165,7 @@ trace::TensorMapEntry Describe(const cuuint64_t* dims, const cuuint64_t* strides
 void OnTensorMapExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   if (!Succeeded(data)) return;
   static_assert(sizeof(cuuint64_t) == sizeof(uint64_t));
-  Sites& sites = session.Begin().sites;
+  Sites& sites = session.collection().sites;
   if (id == CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled) {
     const auto& p = ParamsOf<cuTensorMapEncodeTiled_params>(data);
     trace::TensorMapEntry entry = Describe(p.globalDim, p.globalStrides, p.tensorRank);
@@ -213,14 +216,15 @@ void OnModuleLoadExit(Session& session, CUpti_CallbackId id, const CUpti_Callbac
       module = ParamsOf<cuModuleLoadFatBinary_params>(data).module;
       break;
   }
-  if (module != nullptr) session.Begin().sites.OnModuleHandle(*module);
+  if (module != nullptr) session.collection().sites.OnModuleHandle(*module);
 }
 
 // Parameters of a node of a graph, or of an exec by its source graph's node.
 void OnSetParamsExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   LaunchDescription description;
   if (!Succeeded(data) || !DescribeKernelNode(id, data.functionParams, description)) return;
-  Collection& collection = session.Begin();
+  session.OnContext();
+  Collection& collection = session.collection();
   const uint32_t site = collection.sites.Resolve(description);
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
@@ -259,7 +263,7 @@ void OnInstantiateExit(Session& session, CUpti_CallbackId id, const CUpti_Callba
     flags = p.instantiateParams == nullptr ? 0 : p.instantiateParams->flags;
   }
   if (exec != nullptr && (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
-    session.Begin().graphs.OnExecDeviceLaunchable(*exec);
+    session.collection().graphs.OnExecDeviceLaunchable(*exec);
   }
 }
 
@@ -274,10 +278,10 @@ void OnDriverEnter(Session& session, CUpti_CallbackId id, const CUpti_CallbackDa
     case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz:
-      session.Begin().graphs.OnInstantiateEntered();
+      session.collection().graphs.OnInstantiateEntered();
       break;
     case CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress:
-      replaced_tensor_map = session.Begin().sites.FindTensorMap(
+      replaced_tensor_map = session.collection().sites.FindTensorMap(
           ParamsOf<cuTensorMapReplaceAddress_params>(data).tensorMap);
       break;
     default:
@@ -295,7 +299,7 @@ void OnDriverExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackDat
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture:
     case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz: {
-      Collection& collection = session.Begin();
+      Collection& collection = session.collection();
       std::lock_guard lock(collection.file.mutex());
       collection.file.SnapshotLocked(SnapshotReason::kEndCapture,
                                      collection.records.ExtendLocked(data.correlationId), 0, "");
@@ -310,7 +314,7 @@ void OnDriverExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackDat
     case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled: {
       const auto& p = ParamsOf<cuGraphNodeSetEnabled_params>(data);
       if (Succeeded(data)) {
-        session.Begin().graphs.OnExecNodeEnabled(p.hGraphExec, p.hNode, p.isEnabled != 0);
+        session.collection().graphs.OnExecNodeEnabled(p.hGraphExec, p.hNode, p.isEnabled != 0);
       }
       break;
     }
@@ -325,13 +329,13 @@ void OnDriverExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackDat
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2:
       if (Succeeded(data) && session.cupti().version < kGraphUpdatesReported) {
-        session.Begin().graphs.OnExecUpdatedUnseen(
+        session.collection().graphs.OnExecUpdatedUnseen(
             ParamsOf<cuGraphExecUpdate_v2_params>(data).hGraphExec);
       }
       break;
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams:
       if (Succeeded(data)) {
-        session.Begin().graphs.OnExecUpdatedUnseen(
+        session.collection().graphs.OnExecUpdatedUnseen(
             ParamsOf<cuGraphExecChildGraphNodeSetParams_params>(data).hGraphExec);
       }
       break;
@@ -358,40 +362,39 @@ void OnResource(Session& session, CUpti_CallbackId id, const CUpti_ResourceData*
   const auto* module = static_cast<const CUpti_ModuleResourceData*>(resource->resourceDescriptor);
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
-      session.Begin();
-      session.EnableTiming();
+      session.OnContext();
       break;
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
     case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
-      session.Begin().streams.ForgetHandles();
+      session.collection().streams.ForgetHandles();
       break;
     case CUPTI_CBID_RESOURCE_MODULE_LOADED:
-      session.Begin().sites.OnModuleLoaded(resource->context, module->moduleId, module->pCubin,
+      session.collection().sites.OnModuleLoaded(resource->context, module->moduleId, module->pCubin,
                                            module->cubinSize);
       break;
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
-      session.Begin().sites.OnModuleUnloaded(resource->context, module->moduleId);
+      session.collection().sites.OnModuleUnloaded(resource->context, module->moduleId);
       break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING:
-      session.Begin().graphs.OnNodeStarting(graph->node, graph->nodeType);
+      session.collection().graphs.OnNodeStarting(graph->node, graph->nodeType);
       break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
       OnNodeCreated(session, *graph);
       break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING:
-      session.Begin().graphs.OnNodeDestroyed(graph->node);
+      session.collection().graphs.OnNodeDestroyed(graph->node);
       break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
-      session.Begin().graphs.OnNodeCloned(graph->originalNode, graph->node);
+      session.collection().graphs.OnNodeCloned(graph->originalNode, graph->node);
       break;
     case CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED:
-      session.Begin().graphs.OnExecCreated(graph->graphExec, graph->graph);
+      session.collection().graphs.OnExecCreated(graph->graphExec, graph->graph);
       break;
     case CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING:
-      session.Begin().graphs.OnExecDestroyed(graph->graphExec);
+      session.collection().graphs.OnExecDestroyed(graph->graphExec);
       break;
     case CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED:
-      session.Begin().graphs.OnExecNodeUpdated(graph->graphExec, graph->originalNode, graph->node);
+      session.collection().graphs.OnExecNodeUpdated(graph->graphExec, graph->originalNode, graph->node);
       break;
     default:
       break;
@@ -439,11 +442,7 @@ void CUPTIAPI OnBufferRequested(uint8_t** buffer, size_t* size, size_t* max_reco
 void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid_size) {
   Session* session = Session::Get();
   if (session == nullptr || buffer == nullptr) return;
-  if (Collection* collection = session->collection()) {
-    collection->records.OnBufferCompleted(buffer, valid_size);
-  } else {
-    session->pool().Release(buffer);
-  }
+  session->collection().records.OnBufferCompleted(buffer, valid_size);
 }
 
 }  // namespace hotproof::tracer

@@ -35,10 +35,14 @@ bool IsPreloaded() {
 std::atomic<Session*> Session::instance_{nullptr};
 
 Session::Session(Config config, std::string chained_injection)
-    : config_(std::move(config)), chained_injection_(std::move(chained_injection)) {
-  process_ = ProcessInfo::Read();
-  start_realtime_ns_ = RealtimeNs();
-}
+    : config_(std::move(config)),
+      chained_injection_(std::move(chained_injection)),
+      process_(ProcessInfo::Read()),
+      cupti_(Cupti::Load(config_)),
+      driver_(Driver::Load()),
+      start_realtime_ns_(RealtimeNs()),
+      collection_(std::make_unique<Collection>(config_.out_directory, TraceFileStem(process_), cupti_,
+                                               driver_, pool_)) {}
 
 void Session::Start(Config config, std::string chained_injection) {
   if (Get() != nullptr) return;
@@ -46,19 +50,20 @@ void Session::Start(Config config, std::string chained_injection) {
   instance_.store(session, std::memory_order_release);
   pthread_atfork(nullptr, nullptr, &Session::InForkedChild);
   std::atexit(&Session::AtExit);
-  session->driver_ = Driver::Load();
+  if (!session->collection_->file.ok()) {
+    session->SayOnce(session->collection_->file.error() + "; the process runs on untraced");
+  }
+  session->WriteHeader();
   if (!session->config_.mode_error.empty()) {
-    session->AddProblem(ProblemKind::kInternal,
-                        "HOTPROOF_MODE=" + session->config_.mode_error + " is not full or count; full is used");
+    session->AddProblem(ProblemKind::kInternal, "HOTPROOF_MODE=" + session->config_.mode_error +
+                                                    " is not full or count; full is used");
   }
-  if (!session->Subscribe()) {
-    // Nothing will ever tell that a context was made: say now why nothing is collected.
-    session->Begin();
-  }
+  session->Subscribe();
+  std::lock_guard lock(session->collection_->file.mutex());
+  session->collection_->file.FlushTablesLocked();
 }
 
 bool Session::Subscribe() {
-  cupti_ = Cupti::Load(config_);
   if (cupti_.path.empty()) {
     AddProblem(ProblemKind::kCuptiMissing, cupti_.load_error);
     SayOnce("CUPTI was not found (" + cupti_.load_error + "); nothing is collected; set HOTPROOF_CUPTI");
@@ -105,7 +110,7 @@ bool Session::Subscribe() {
     const CUptiResult registered =
         cupti_.ActivityRegisterCallbacks(&OnBufferRequested, &OnBufferCompleted);
     if (registered == CUPTI_SUCCESS) {
-      can_time_.store(true);
+      can_time_ = true;
     } else {
       AddProblem(ProblemKind::kCuptiError,
                  std::string("cuptiActivityRegisterCallbacks: ") + cupti_.ResultName(registered));
@@ -120,14 +125,26 @@ void Session::EnableCallbacks() {
   }
 }
 
-Collection& Session::Begin() {
-  if (Collection* begun = collection_.load(std::memory_order_acquire)) return *begun;
-  std::lock_guard lock(begin_mutex_);
-  if (Collection* begun = collection_.load(std::memory_order_acquire)) return *begun;
-  auto* collection = new Collection(config_.out_directory, TraceFileStem(process_), process_, cupti_,
-                                    driver_, pool_);
-  if (!collection->file.ok()) SayOnce(collection->file.error() + "; the process runs on untraced");
-  WriteHeader(*collection);
+void Session::BeginCounting() {
+  std::lock_guard lock(context_mutex_);
+  if (has_context_.load(std::memory_order_relaxed)) return;
+  TraceFile& file = collection_->file;
+  file.OpenCounters(process_.pid, process_.start_ticks);
+  {
+    std::lock_guard file_lock(file.mutex());
+    if (trace::Writer* writer = file.writer_locked()) {
+      trace::HeaderEntry header;
+      header.counters_file = file.counters_file_name();
+      writer->AddHeader(header);
+      if (!file.counters().on_disk()) {
+        file.AddProblemLocked(ProblemKind::kCountersNotOnDisk, 1,
+                              std::strerror(file.counters().error()));
+      }
+      file.FlushTablesLocked();
+    }
+  }
+  has_context_.store(true, std::memory_order_release);
+  EnableTiming();
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for our thread
@@ -137,15 +154,13 @@ Collection& Session::Begin() {
   if (thread_running_) {
     pthread_detach(thread);
   } else {
-    collection->file.AddProblem(ProblemKind::kInternal, 1, "the flush thread could not be started");
+    AddProblem(ProblemKind::kInternal, "the flush thread could not be started");
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  collection_.store(collection, std::memory_order_release);
-  return *collection;
 }
 
-void Session::WriteHeader(Collection& collection) {
-  TraceFile& file = collection.file;
+void Session::WriteHeader() {
+  TraceFile& file = collection_->file;
   std::lock_guard lock(file.mutex());
   trace::Writer* writer = file.writer_locked();
   if (writer == nullptr) return;
@@ -167,7 +182,6 @@ void Session::WriteHeader(Collection& collection) {
   header.cupti_version = cupti_.version;
   header.cupti_header_version = CUPTI_API_VERSION;
   header.interposers = IsPreloaded();
-  header.counters_file = file.counters_file_name();
   header.flush_period_ms = config_.flush_period_ms;
   header.chained_injection = chained_injection_;
   header.driver_name = process_.driver_name;
@@ -177,19 +191,10 @@ void Session::WriteHeader(Collection& collection) {
     }
   }
   writer->AddHeader(header);
-  for (const auto& [kind, detail] : early_problems_) file.AddProblemLocked(kind, 1, detail);
-  if (!collection.file.counters().on_disk()) {
-    file.AddProblemLocked(ProblemKind::kCountersNotOnDisk, 1,
-                          std::strerror(file.counters().error()));
-  }
-  for (const std::string& mark : early_marks_) {
-    file.SnapshotLocked(SnapshotReason::kMark, 0, 0, mark);
-  }
-  file.FlushTablesLocked();
 }
 
 // On the flush thread: the driver is asked outside of its own callbacks.
-void Session::AddDevices(Collection& collection) {
+void Session::AddDevices() {
   trace::HeaderEntry header;
   int version = 0, count = 0;
   if (driver_.DriverGetVersion != nullptr && driver_.DriverGetVersion(&version) == CUDA_SUCCESS) {
@@ -231,12 +236,12 @@ void Session::AddDevices(Collection& collection) {
     entry.memory_bytes = memory_bytes;
     header.devices.push_back(std::move(entry));
   }
-  std::lock_guard lock(collection.file.mutex());
-  if (trace::Writer* writer = collection.file.writer_locked()) writer->AddHeader(header);
+  std::lock_guard lock(collection_->file.mutex());
+  if (trace::Writer* writer = collection_->file.writer_locked()) writer->AddHeader(header);
 }
 
 void Session::EnableTiming() {
-  if (!can_time_.load() || timing_requested_.exchange(true)) return;
+  if (!can_time_) return;
   const CUptiResult result = cupti_.ActivityEnable(kTimedKind);
   if (result == CUPTI_SUCCESS) {
     timing_.store(true);
@@ -254,27 +259,15 @@ void Session::StopTiming(const char* why) {
 
 void Session::Mark(const char* label) {
   if (label == nullptr) return;
-  Collection* collection = this->collection();
-  if (collection == nullptr) {
-    std::lock_guard lock(begin_mutex_);
-    if (this->collection() == nullptr) {
-      if (early_marks_.size() < 64) early_marks_.emplace_back(label);
-      return;
-    }
-    collection = this->collection();
-  }
-  std::lock_guard lock(collection->file.mutex());
-  const uint64_t boundary = collection->records.ExtendLocked(collection->launches.newest() + 1);
-  collection->file.SnapshotLocked(SnapshotReason::kMark, boundary, 0, label);
+  TraceFile& file = collection_->file;
+  std::lock_guard lock(file.mutex());
+  const uint64_t boundary =
+      collection_->records.ExtendLocked(collection_->launches.newest() + 1);
+  file.SnapshotLocked(SnapshotReason::kMark, boundary, 0, label);
 }
 
 void Session::AddProblem(ProblemKind kind, const std::string& detail) {
-  if (Collection* collection = this->collection()) {
-    collection->file.AddProblem(kind, 1, detail);
-    return;
-  }
-  std::lock_guard lock(begin_mutex_);
-  early_problems_.emplace_back(kind, detail);
+  collection_->file.AddProblem(kind, 1, detail);
 }
 
 void* Session::FlushThread(void* session) {
@@ -284,9 +277,7 @@ void* Session::FlushThread(void* session) {
 }
 
 void Session::FlushLoop() {
-  Collection* collection;
-  while ((collection = this->collection()) == nullptr) usleep(1000);
-  AddDevices(*collection);
+  AddDevices();
   std::unique_lock lock(flush_mutex_);
   while (!stop_requested_) {
     flush_wake_->wait_for(lock, std::chrono::milliseconds(config_.flush_period_ms));
@@ -303,7 +294,7 @@ void Session::FlushLoop() {
 }
 
 void Session::FlushOnce(bool last) {
-  Collection& collection = *this->collection();
+  Collection& collection = *collection_;
   if (timing_.load()) {
     const CUptiResult result =
         cupti_.ActivityFlushAll(last ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : CUPTI_ACTIVITY_FLAG_NONE);
@@ -341,8 +332,6 @@ void Session::AtExit() {
 }
 
 void Session::Finish(const char* reason) {
-  Collection* collection = this->collection();
-  if (collection == nullptr) return;
   bool flushed = true;
   if (thread_running_) {
     std::unique_lock lock(flush_mutex_);
@@ -351,19 +340,22 @@ void Session::Finish(const char* reason) {
     flushed = flush_wake_->wait_for(lock, std::chrono::milliseconds(kExitDeadlineMs),
                                     [this] { return stopped_; });
   }
-  std::lock_guard lock(collection->file.mutex());
-  trace::Writer* writer = collection->file.writer_locked();
+  Collection& collection = *collection_;
+  std::lock_guard lock(collection.file.mutex());
+  trace::Writer* writer = collection.file.writer_locked();
   if (writer == nullptr) return;
   trace::FooterEntry footer;
   footer.realtime_ns = RealtimeNs();
   footer.reason = reason;
-  footer.launches = collection->graphs.LaunchesAskedLocked(collection->file.counters());
-  footer.records = collection->records.records_written();
-  footer.dropped = collection->records.dropped();
-  footer.discarded = collection->records.discarded();
+  if (collection.file.has_counters()) {
+    footer.launches = collection.graphs.LaunchesAskedLocked(collection.file.counters());
+  }
+  footer.records = collection.records.records_written();
+  footer.dropped = collection.records.dropped();
+  footer.discarded = collection.records.discarded();
   footer.flushed = flushed;
   writer->AddFooter(footer);
-  collection->file.FlushLocked();
+  collection.file.FlushLocked();
 }
 
 void Session::InForkedChild() {

@@ -22,11 +22,11 @@
 
 namespace hotproof::tracer {
 
-// What needs a trace file to exist; made with the first CUDA context, all at once.
+// The trace and what writes into it; made when CUDA starts, all at once.
 struct Collection {
-  Collection(const std::string& directory, const std::string& stem, const ProcessInfo& process,
-             const Cupti& cupti, const Driver& driver, BufferPool& pool)
-      : file(directory, stem, process.pid, process.start_ticks),
+  Collection(const std::string& directory, const std::string& stem, const Cupti& cupti,
+             const Driver& driver, BufferPool& pool)
+      : file(directory, stem),
         sites(file, driver),
         streams(file, cupti),
         graphs(file, cupti),
@@ -48,9 +48,13 @@ class Session {
   // Called once, by the driver, inside cuInit.
   static void Start(Config config, std::string chained_injection);
 
-  // The process made a context: from here on there is something to trace. Cheap after the first call.
-  Collection& Begin();
-  Collection* collection() { return collection_.load(std::memory_order_acquire); }
+  Collection& collection() { return *collection_; }
+
+  // A context exists: counters, the flush thread and timing begin. (An activity kind that is enabled
+  // earlier cannot be disabled the first time.) Cheap after the first call.
+  void OnContext() {
+    if (!has_context_.load(std::memory_order_acquire)) BeginCounting();
+  }
 
   bool timing() const { return timing_.load(std::memory_order_relaxed); }
   const Cupti& cupti() const { return cupti_; }
@@ -59,15 +63,15 @@ class Session {
   // A point from which a phase may begin, named by the program.
   void Mark(const char* label);
   void AddProblem(ProblemKind kind, const std::string& detail);
-  // A context exists: activity kinds can be enabled (before that, the first disable would fail).
-  void EnableTiming();
 
  private:
   Session(Config config, std::string chained_injection);
   bool Subscribe();
   void EnableCallbacks();
-  void WriteHeader(Collection& collection);
-  void AddDevices(Collection& collection);
+  void WriteHeader();
+  void BeginCounting();
+  void EnableTiming();
+  void AddDevices();
   static void* FlushThread(void* session);
   void FlushLoop();
   void FlushOnce(bool last);
@@ -88,14 +92,12 @@ class Session {
   CUpti_SubscriberHandle subscriber_ = nullptr;
   uint64_t start_realtime_ns_ = 0;
 
-  std::mutex begin_mutex_;
-  std::atomic<Collection*> collection_{nullptr};
-  std::vector<std::pair<ProblemKind, std::string>> early_problems_;  // before Begin; begin_mutex_
-  std::vector<std::string> early_marks_;
+  std::unique_ptr<Collection> collection_;
+  std::mutex context_mutex_;
+  std::atomic<bool> has_context_{false};
 
-  std::atomic<bool> can_time_{false};  // CUPTI has what timing needs, and full mode is asked for
+  bool can_time_ = false;  // CUPTI has what timing needs, and full mode is asked for
   std::atomic<bool> timing_{false};
-  std::atomic<bool> timing_requested_{false};
   std::atomic<bool> said_{false};
 
   // The flush thread.

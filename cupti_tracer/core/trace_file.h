@@ -1,6 +1,7 @@
-// The trace being written: the .hpt writer and the counters beside it, behind one lock. Created when
-// the process makes its first CUDA context. Rule of this lock: never held across a call into CUPTI or
-// the driver.
+// The trace being written: the .hpt writer and the counters beside it, behind one lock. The .hpt is
+// made when CUDA starts (a process that never gets further is then known to have launched nothing),
+// the counters with the first context. Rule of this lock: never held across a call into CUPTI or the
+// driver.
 #pragma once
 
 #include <atomic>
@@ -47,18 +48,23 @@ uint64_t MonotonicNs();
 
 class TraceFile {
  public:
-  // Creates `<directory>/<stem>.hpt` and `.hpc` (the directory too, if it is missing). On failure
-  // ok() is false and error() one line; counting goes on in memory all the same.
-  TraceFile(const std::string& directory, const std::string& stem, uint32_t pid,
-            uint64_t process_start_ticks);
+  // Creates `<directory>/<stem>.hpt` (the directory too, if it is missing). On failure ok() is false
+  // and error() one line; counting goes on in memory all the same.
+  TraceFile(const std::string& directory, const std::string& stem);
+  ~TraceFile();
+
+  // Creates `<stem>.hpc` beside it; once, before anything is counted.
+  void OpenCounters(uint32_t pid, uint64_t process_start_ticks);
 
   bool ok() const { return writer_ != nullptr; }
   const std::string& error() const { return error_; }
   const std::string& path() const { return path_; }
-  std::string counters_file_name() const;  // "" when the counters are in anonymous memory
+  // "" when there are no counters yet or they are in anonymous memory.
+  std::string counters_file_name() const;
 
   std::mutex& mutex() { return mutex_; }
   trace::CounterTable& counters() { return *counters_; }
+  bool has_counters() const { return counters_ != nullptr; }
 
   // Methods below that end in Locked want mutex() held; the others take it.
   // Null when there is no file: callers skip what they would have written.
@@ -82,6 +88,7 @@ class TraceFile {
 
  private:
   trace::CounterView CounterViewNow() const {
+    if (counters_ == nullptr) return {};
     return {counters_->sites(), counters_->graphs()};
   }
   bool NoteLocked(trace::WriteResult result);
@@ -89,6 +96,7 @@ class TraceFile {
   std::mutex mutex_;
   std::unique_ptr<trace::Writer> writer_;
   std::unique_ptr<trace::CounterTable> counters_;
+  int folder_ = -1;
   std::string path_, counters_name_, error_;
   std::atomic<bool> disk_failed_{false};
 };

@@ -80,7 +80,8 @@ ScratchTrace::ScratchTrace() {
   char name[] = "/tmp/hotproof_tracer_test_XXXXXX";
   if (mkdtemp(name) == nullptr) ADD_FAILURE() << "mkdtemp failed";
   folder_ = name;
-  file_ = std::make_unique<TraceFile>(folder_, "trace", 1, 1);
+  file_ = std::make_unique<TraceFile>(folder_, "trace");
+  file_->OpenCounters(1, 1);
   EXPECT_TRUE(file_->ok()) << file_->error();
   std::lock_guard lock(file_->mutex());
   trace::HeaderEntry header;
