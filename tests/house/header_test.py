@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
-"""Every header compiles by itself, twice in one file, with the build's own compiler and flags.
+"""Every header compiles by itself and may be included twice.
 
-Usage: header_test.py COMMANDS SOURCE_FOLDER ROOM...
-COMMANDS is the build's compile_commands.json. A header is compiled with the command of a source file
-of its own room (one beside it if there is one), so it sees exactly the include folders it may count on.
+Usage: header_test.py COMPILE_COMMANDS SOURCE_FOLDER ROOM...
+A header whose own source file is part of the build and includes it first is shown by that. Every other
+one is compiled alone here, with the build's compiler, flags and the include folders of its room.
 """
 import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
 
+FIRST_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+["<]([^">]+)[">]', re.MULTILINE)
+
 
 def load_commands(path, source):
-    """{folder of a source file: its compile command without input and output}"""
+    """{source file: (directory, words without compiler launcher, input and output)}"""
     commands = {}
     for entry in json.loads(pathlib.Path(path).read_text()):
         file = pathlib.Path(entry["directory"], entry["file"])
@@ -32,25 +35,48 @@ def load_commands(path, source):
                 skip = True
             elif word not in ("-MD", "-MMD") and word != entry["file"]:
                 kept.append(word)
-        commands.setdefault(file.parent.relative_to(source), (entry["directory"], kept))
+        commands[file.relative_to(source)] = (entry["directory"], kept)
     return commands
 
 
-def command_for(header, commands):
-    """Of the header's folder, else of the nearest folder in the same room."""
-    room = header.parts[0]
-    same_room = [folder for folder in commands if folder.parts and folder.parts[0] == room]
-    nearest = sorted(same_room, key=lambda folder: (
-        -len(os.path.commonpath([folder, header.parent]).split("/")), len(folder.parts)))
-    return commands[nearest[0]] if nearest else None
+def include_words(words):
+    """The -I and -isystem words among `words`, as pairs or single words."""
+    found = []
+    for i, word in enumerate(words):
+        if word == "-isystem":
+            found.append((word, words[i + 1]))
+        elif word.startswith("-I"):
+            found.append((word,))
+    return found
 
 
-def check(header, source, commands):
-    command = command_for(header, commands)
-    if command is None:
-        return f"{header}: no source file of its room is compiled"
+def room_command(room, commands):
+    """A command of the room with the include folders of all its commands: (directory, words) or None."""
+    of_room = [commands[file] for file in sorted(commands) if file.parts[0] == room]
+    if not of_room:
+        return None
+    directory, words = of_room[0]
+    words = list(words)
+    known = include_words(words)
+    for _, others in of_room[1:]:
+        for pair in include_words(others):
+            if pair not in known:
+                known.append(pair)
+                words += pair
+    return directory, words
+
+
+def shown_by_its_source(header, source, commands):
+    file = header.with_suffix(".cc")
+    if file not in commands:
+        return False
+    first = FIRST_INCLUDE.search((source / file).read_text())
+    return first is not None and first.group(1) == header.as_posix()
+
+
+def compile_alone(header, source, command):
     directory, words = command
-    text = f'#include "{source / header}"\n#include "{source / header}"\n'
+    text = f'#include "{header.as_posix()}"\n' * 2
     done = subprocess.run([*words, "-fsyntax-only", "-x", "c++", "-"], input=text, cwd=directory,
                           capture_output=True, text=True)
     return f"{header} is not self-contained:\n{done.stderr}" if done.returncode else None
@@ -59,13 +85,24 @@ def check(header, source, commands):
 def main():
     source = pathlib.Path(sys.argv[2]).resolve()
     commands = load_commands(sys.argv[1], source)
-    headers = [path.relative_to(source) for room in sys.argv[3:] for path in sorted((source / room).rglob("*.h"))]
-    if not headers:
-        sys.exit(f"no headers below {source}")
+    errors, alone, count = [], [], 0
+    for room in sys.argv[3:]:
+        command = room_command(room, commands)
+        for path in sorted((source / room).rglob("*.h")):
+            header = path.relative_to(source)
+            count += 1
+            if "#pragma once" not in path.read_text():
+                errors.append(f"{header}: no #pragma once")
+            if command is None:
+                errors.append(f"{header}: no source file of its room is compiled")
+            elif not shown_by_its_source(header, source, commands):
+                alone.append((header, command))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        errors = [error for error in pool.map(lambda header: check(header, source, commands), headers) if error]
+        errors += filter(None, pool.map(lambda job: compile_alone(job[0], source, job[1]), alone))
+    if count == 0:
+        sys.exit(f"no headers below {source}")
     print("\n".join(errors))
-    print(f"{len(headers)} headers, {len(errors)} not self-contained")
+    print(f"{count} headers, {len(alone)} compiled alone, {len(errors)} errors")
     sys.exit(1 if errors else 0)
 
 
