@@ -84,6 +84,7 @@ def main():
                     start = time.perf_counter()
                     tokens = sum(pool.map(complete, range(args.batch)))
                     rates.append(round(tokens / (time.perf_counter() - start), 1))
+            time.sleep(1)  # vLLM ends its engine by SIGKILL: what it did last should be flushed by then
         finally:
             if server.poll() is None:
                 server.send_signal(signal.SIGINT)
