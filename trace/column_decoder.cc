@@ -14,7 +14,7 @@ namespace hotproof::trace {
 namespace {
 
 constexpr uint32_t kMaxColumnField = 16;
-static_assert(wire::kUntimedNodes < kMaxColumnField);
+static_assert(wire::kTemplateNodes < kMaxColumnField);
 
 // One packed column: its varints in order, zeros where the column was left out. Checked() comes
 // first and proves that `count` varints end exactly where the column ends.
@@ -114,9 +114,56 @@ TargetSites Resolve(uint32_t wire, const Tables& tables) {
   return {target, nullptr, 0, target.id()};
 }
 
+// Gap and duration of the latest record of one target and node.
+struct Prediction {
+  uint64_t gap_ns, duration_ns;
+};
+
 struct Group : TargetSites {
   uint64_t correlation_id = 0;
   uint32_t stream = 0, next_node = 0;
+  uint32_t predicted_nodes = 0;
+  Prediction* predictions = nullptr;
+};
+
+// The predictions of a chunk: for each predicted target a stretch of one for each node.
+class Templates {
+ public:
+  absl::Status Decode(ColumnSet& set) {
+    Column& targets = set[wire::kTemplateTargets];
+    Column& nodes = set[wire::kTemplateNodes];
+    const size_t count = targets.Count();
+    if (!targets.Checked(count) || !nodes.Checked(count)) return Contradiction("templates");
+    targets_.resize(count);
+    ends_.resize(count);
+    uint64_t end = 0;
+    uint32_t target = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t next = target + targets.Delta32();
+      end += nodes.Small();
+      if ((i != 0 && next <= target) || end > kMaxPendingEntries) return Contradiction("templates");
+      targets_[i] = target = next;
+      ends_[i] = end;
+    }
+    predictions_.assign(end, {0, 0});
+    return absl::OkStatus();
+  }
+  void Attach(uint32_t target, Group& group) {
+    const auto found = std::lower_bound(targets_.begin(), targets_.end(), target);
+    if (found == targets_.end() || *found != target) {
+      group.predicted_nodes = 0;
+      return;
+    }
+    const size_t index = found - targets_.begin();
+    const uint64_t begin = index == 0 ? 0 : ends_[index - 1];
+    group.predictions = predictions_.data() + begin;
+    group.predicted_nodes = static_cast<uint32_t>(ends_[index] - begin);
+  }
+
+ private:
+  std::vector<uint32_t> targets_;
+  std::vector<uint64_t> ends_;
+  std::vector<Prediction> predictions_;
 };
 
 absl::Status DecodeLaunches(ColumnSet& set, const Tables& tables, ChunkColumns& out) {
@@ -141,7 +188,8 @@ absl::Status DecodeLaunches(ColumnSet& set, const Tables& tables, ChunkColumns& 
   return absl::OkStatus();
 }
 
-absl::Status DecodeGroups(ColumnSet& set, const Tables& tables, std::vector<Group>& groups) {
+absl::Status DecodeGroups(ColumnSet& set, const Tables& tables, Templates& templates,
+                          std::vector<Group>& groups) {
   Column& ids = set[wire::kGroupCorrelationIds];
   Column& targets = set[wire::kGroupTargets];
   Column& streams = set[wire::kGroupStreams];
@@ -154,6 +202,7 @@ absl::Status DecodeGroups(ColumnSet& set, const Tables& tables, std::vector<Grou
   uint32_t target = 0, stream = 0;
   for (Group& group : groups) {
     static_cast<TargetSites&>(group) = Resolve(target += targets.Delta32(), tables);
+    templates.Attach(target, group);
     group.correlation_id = id += ids.Delta64();
     group.stream = stream += streams.Delta32();
     group.next_node = 0;
@@ -203,8 +252,15 @@ absl::Status DecodeTimed(ColumnSet& set, const ChunkStatistics& statistics, cons
     Group& group = groups[index];
     const uint32_t node = group.next_node + nodes.Delta32();
     group.next_node = node + 1;
-    const uint64_t start_ns = previous_end_ns + gaps.Delta64();
-    const uint64_t end_ns = start_ns + durations.Large();
+    uint64_t gap_ns = gaps.Delta64(), duration_ns = durations.Delta64();
+    if (node < group.predicted_nodes) {
+      Prediction& prediction = group.predictions[node];
+      gap_ns += prediction.gap_ns;
+      duration_ns += prediction.duration_ns;
+      prediction = {gap_ns, duration_ns};
+    }
+    const uint64_t start_ns = previous_end_ns + gap_ns;
+    const uint64_t end_ns = start_ns + duration_ns;
     sorted &= start_ns >= previous_start_ns && end_ns >= start_ns;
     previous_start_ns = start_ns;
     previous_end_ns = end_ns;
@@ -297,8 +353,10 @@ absl::Status Decode(std::string_view message, const ChunkStatistics& statistics,
   if (!message.empty() && sequence != columns.sequence)
     return Contradiction("sequence of head and columns");
   static thread_local std::vector<Group> groups;
+  static thread_local Templates templates;
   absl::Status status = DecodeLaunches(launches, tables, columns);
-  if (status.ok()) status = DecodeGroups(records, tables, groups);
+  if (status.ok()) status = templates.Decode(records);
+  if (status.ok()) status = DecodeGroups(records, tables, templates, groups);
   if (status.ok()) status = DecodeTimed(records, statistics, tables, groups, columns);
   if (status.ok()) status = DecodeUntimed(records, tables, groups, columns);
   if (status.ok()) status = ApplyExceptions(records, tables, columns);
@@ -340,7 +398,7 @@ UnknownColumns FindUnknownColumns(std::string_view message) {
       if (reader.tag() == wire::kLaunches) {
         scan(reader.get_view(), wire::kLaunchStreams, unknown.launches);
       } else if (reader.tag() == wire::kRecords) {
-        scan(reader.get_view(), wire::kUntimedNodes, unknown.records);
+        scan(reader.get_view(), wire::kTemplateNodes, unknown.records);
       } else {
         if (reader.tag() > wire::kRecords) unknown.chunk.push_back(reader.tag());
         reader.skip();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 
 #include "trace/limits.h"
 #include "trace/varint.h"
@@ -55,6 +56,11 @@ void AppendMessage(uint32_t field, std::initializer_list<const Column*> columns,
   for (const Column* column : columns) column->AppendTo(message);
 }
 
+// Bounds of what is predicted: ids are dense and graphs have thousands of nodes, so no real
+// workload meets them.
+constexpr uint32_t kMaxPredictedTarget = 1u << 22;
+constexpr uint32_t kMaxPredictedNodes = 1u << 16;
+
 bool IsTimed(const RecordEntry& record) {
   return record.start_ns != 0 && record.end_ns >= record.start_ns;
 }
@@ -104,6 +110,8 @@ void ColumnEncoder::Clear() {
   records_.clear();
   for (const uint32_t site : touched_sites_) site_sums_[site] = {};  // after an Encode that failed
   touched_sites_.clear();
+  for (const uint32_t target : used_targets_) target_uses_[target] = {};
+  used_targets_.clear();
 }
 
 void ColumnEncoder::Commit() {
@@ -150,7 +158,7 @@ uint32_t ColumnEncoder::GroupOf(const RecordEntry& record) {
     if (matches(group_slots_[slot] - 1)) return last_group_ = group_slots_[slot] - 1;
     slot = (slot + 1) & mask;
   }
-  groups_.push_back({record.correlation_id, record.target, record.stream, 0});
+  groups_.push_back({record.correlation_id, record.target, record.stream, 0, 0, 0});
   group_slots_[slot] = static_cast<uint32_t>(groups_.size());
   return last_group_ = static_cast<uint32_t>(groups_.size() - 1);
 }
@@ -226,17 +234,62 @@ void ColumnEncoder::EncodeLaunches(std::string& message) {
   AppendMessage(wire::kLaunches, {&correlation_ids, &targets, &streams}, message);
 }
 
-void ColumnEncoder::EncodeRecords(std::string& message) {
-  const size_t n = records_.size();
+void ColumnEncoder::FormGroups() {
   groups_.clear();
-  exceptions_.clear();
   last_group_ = 0;
   size_t slots = 16;
-  while (slots < 2 * n) slots *= 2;
+  while (slots < 2 * records_.size()) slots *= 2;
   group_slots_.assign(slots, 0);
+  record_groups_.clear();
+  for (const SortKey& key : timed_) {
+    const RecordEntry& record = records_[key.index];
+    const size_t known = groups_.size();
+    record_groups_.push_back(GroupOf(record));
+    const uint32_t target = record.target.wire();
+    if (target == 0 || target >= kMaxPredictedTarget) continue;
+    if (target >= target_uses_.size()) target_uses_.resize(target + 1);
+    TargetUse& use = target_uses_[target];
+    if (use.nodes == 0) used_targets_.push_back(target);
+    use.groups += static_cast<uint32_t>(groups_.size() - known);
+    use.nodes = std::max(use.nodes, record.node < kMaxPredictedNodes ? record.node + 1 : 1);
+  }
+  for (const uint32_t i : untimed_) record_groups_.push_back(GroupOf(records_[i]));
+}
+
+// A target that was launched twice repeats itself to within the timer's noise.
+void ColumnEncoder::ChooseTemplates() {
+  std::sort(used_targets_.begin(), used_targets_.end());
+  uint32_t nodes = 0;
+  for (const uint32_t target : used_targets_) {
+    TargetUse& use = target_uses_[target];
+    use.predicted = use.groups > 1 && nodes + use.nodes <= kMaxPendingEntries;
+    use.template_begin = nodes;
+    if (use.predicted) nodes += use.nodes;
+  }
+  predictions_.assign(nodes, {0, 0});
+  for (Group& group : groups_) {
+    const uint32_t target = group.target.wire();
+    if (target >= target_uses_.size() || !target_uses_[target].predicted) continue;
+    group.template_begin = target_uses_[target].template_begin;
+    group.template_nodes = target_uses_[target].nodes;
+  }
+}
+
+inline ColumnEncoder::Prediction ColumnEncoder::Predict(const Group& group,
+                                                        const RecordEntry& record,
+                                                        Prediction actual) {
+  if (record.node >= group.template_nodes) return {0, 0};
+  return std::exchange(predictions_[group.template_begin + record.node], actual);
+}
+
+void ColumnEncoder::EncodeRecords(std::string& message) {
+  const size_t n = records_.size();
+  exceptions_.clear();
+  FormGroups();
+  ChooseTemplates();
 
   // Room for the worst case: every record its own group and an exception.
-  constexpr size_t kBytesPerRecord = 4 * kMaxVarintBytes + 8 * kMaxVarint32Bytes;
+  constexpr size_t kBytesPerRecord = 4 * kMaxVarintBytes + 10 * kMaxVarint32Bytes;
   uint8_t* at = Reserve(n * kBytesPerRecord);
   const auto column = [&](uint32_t field, int max_bytes) {
     Column result(field, at);
@@ -254,8 +307,11 @@ void ColumnEncoder::EncodeRecords(std::string& message) {
   Column exception_records = column(wire::kExceptionRecords, kMaxVarintBytes);
   Column exception_sites = column(wire::kExceptionSites, kMaxVarint32Bytes);
   Column exception_attributes = column(wire::kExceptionAttributes, kMaxVarint32Bytes);
+  Column template_targets = column(wire::kTemplateTargets, kMaxVarint32Bytes);
+  Column template_nodes = column(wire::kTemplateNodes, kMaxVarint32Bytes);
 
-  for (Column* counting : {&group_correlation_ids, &durations, &exception_records}) {
+  for (Column* counting :
+       {&group_correlation_ids, &durations, &exception_records, &template_targets}) {
     counting->Counting();
   }
 
@@ -264,12 +320,14 @@ void ColumnEncoder::EncodeRecords(std::string& message) {
   uint64_t position = 0;
   for (const SortKey& key : timed_) {
     const RecordEntry& record = records_[key.index];
-    const uint32_t index = GroupOf(record);
+    const uint32_t index = record_groups_[position];
     Group& group = groups_[index];
+    const Prediction actual{record.start_ns - previous_end_ns, record.end_ns - record.start_ns};
+    const Prediction expected = Predict(group, record, actual);
     groups.Put(ZigZag32(index - previous_group));
     nodes.Put(ZigZag32(record.node - group.next_node));
-    gaps.Put(ZigZag64(record.start_ns - previous_end_ns));
-    durations.Put(record.end_ns - record.start_ns);
+    gaps.Put(ZigZag64(actual.gap_ns - expected.gap_ns));
+    durations.Put(ZigZag64(actual.duration_ns - expected.duration_ns));
     streams.Put(ZigZag32(record.stream - group.stream));
     previous_group = index;
     group.next_node = record.node + 1;
@@ -283,7 +341,7 @@ void ColumnEncoder::EncodeRecords(std::string& message) {
   previous_group = 0;
   for (const uint32_t i : untimed_) {
     const RecordEntry& record = records_[i];
-    const uint32_t index = GroupOf(record);
+    const uint32_t index = record_groups_[position];
     untimed_groups.Put(ZigZag32(index - previous_group));
     untimed_nodes.Put(record.node);
     previous_group = index;
@@ -296,6 +354,16 @@ void ColumnEncoder::EncodeRecords(std::string& message) {
     group_streams.Put(ZigZag32(group.stream - previous.stream));
     previous = group;
   }
+  uint32_t previous_target = 0;
+  for (const uint32_t target : used_targets_) {
+    TargetUse& use = target_uses_[target];
+    if (use.predicted) {
+      template_targets.Put(ZigZag32(target - std::exchange(previous_target, target)));
+      template_nodes.Put(use.nodes);
+    }
+    use = {};
+  }
+  used_targets_.clear();
   uint64_t previous_record = 0;
   for (const Exception& exception : exceptions_) {
     exception_records.Put(exception.record - previous_record);
@@ -306,7 +374,7 @@ void ColumnEncoder::EncodeRecords(std::string& message) {
   AppendMessage(wire::kRecords,
                 {&group_correlation_ids, &group_targets, &group_streams, &groups, &nodes, &gaps,
                  &durations, &streams, &exception_records, &exception_sites, &exception_attributes,
-                 &untimed_groups, &untimed_nodes},
+                 &untimed_groups, &untimed_nodes, &template_targets, &template_nodes},
                 message);
 }
 

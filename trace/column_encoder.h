@@ -52,6 +52,15 @@ class ColumnEncoder {
     Target target;
     uint32_t stream;
     uint32_t next_node;
+    uint32_t template_begin, template_nodes;  // in predictions_; 0 nodes: none
+  };
+  // What the groups of one target have in common, to decide whether predicting them pays.
+  struct TargetUse {
+    uint32_t groups = 0, nodes = 0, template_begin = 0;
+    bool predicted = false;
+  };
+  struct Prediction {
+    uint64_t gap_ns, duration_ns;
   };
   struct SortKey {
     uint64_t start_ns;
@@ -67,6 +76,9 @@ class ColumnEncoder {
   uint32_t SiteOf(const RecordEntry&) const;
   void NoteRecord(const RecordEntry&, uint64_t position, bool timed);
   void CollectSites();
+  void FormGroups();
+  void ChooseTemplates();
+  Prediction Predict(const Group&, const RecordEntry&, Prediction actual);
   void EncodeLaunches(std::string& message);
   void EncodeRecords(std::string& message);
   uint8_t* Reserve(size_t bytes);
@@ -79,6 +91,10 @@ class ColumnEncoder {
   std::vector<Group> groups_;
   std::vector<uint32_t> group_slots_;  // open addressing, group index + 1
   uint32_t last_group_ = 0;
+  std::vector<uint32_t> record_groups_;  // of timed_, then untimed_
+  std::vector<TargetUse> target_uses_;   // by target on the wire, default between chunks
+  std::vector<uint32_t> used_targets_;
+  std::vector<Prediction> predictions_;
   std::vector<Exception> exceptions_;
   std::vector<uint8_t> scratch_;
 

@@ -39,7 +39,9 @@ enum Records : uint32_t {
   kExceptionSites = 10,
   kExceptionAttributes = 11,
   kUntimedGroups = 12,
-  kUntimedNodes = 13
+  kUntimedNodes = 13,
+  kTemplateTargets = 14,
+  kTemplateNodes = 15
 };
 
 }  // namespace hotproof::trace::wire

@@ -63,13 +63,16 @@ TEST(AllocationTest, NoneOnceWarm) {
   for (uint64_t& count : graphs) ++count;
   for (uint64_t i = 0; i < records; ++i) {
     writer.AddLaunch({random.Next(), Target::Site(1), 1});
+    const auto below = [&](uint64_t limit) { return static_cast<uint32_t>(random.Below(limit)); };
+    const Target target = i % 2 == 0 ? Target::Graph(1 + below(workload.kGraphs))
+                                     : Target::Site(1 + below(2 * workload.kSites));
     writer.AddRecord({.correlation_id = random.Next(),
                       .start_ns = 1 + (random.Next() >> 1),
                       .end_ns = ~uint64_t{0},
-                      .target = Target::Graph(1),
-                      .node = static_cast<uint32_t>(random.Next()),
+                      .target = target,
+                      .node = target.is_graph() ? below(2 * workload.kNodes) : 0,
                       .stream = 1,
-                      .site = 1 + static_cast<uint32_t>(random.Below(2 * workload.kSites)),
+                      .site = 1 + below(2 * workload.kSites),
                       .default_site = 1,
                       .attributes = static_cast<uint32_t>(random.Next())});
   }

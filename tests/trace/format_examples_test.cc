@@ -61,9 +61,34 @@ TEST_F(FormatExamplesTest, Records) {
                    {3, B({2, 0})},
                    {4, B({0, 2, 0, 0})},
                    {6, B({0, 0xC8, 1, 0xC7, 1, 0xC8, 1})},
-                   {7, B({0xE8, 7, 0xAC, 2, 0xD8, 4, 0xAC, 2})},
+                   {7, B({0xD0, 0x0F, 0xD8, 4, 0xB0, 9, 0xD8, 4})},
                    {9, B({3})},
                    {11, B({1})}}));
+}
+
+TEST_F(FormatExamplesTest, Predictions) {
+  const std::string path = folder_.File("b.hpt");
+  const std::vector<uint64_t> none = {0};
+  {
+    Writer writer(CreateFile(path));
+    writer.AddHeader({});
+    writer.AddSite({.id = 1});
+    const uint64_t times[][2] = {{1000, 1300}, {1500, 1810}, {2010, 2315}};
+    uint64_t id = 0;
+    for (const auto& [start_ns, end_ns] : times) {
+      writer.AddRecord({.correlation_id = ++id,
+                        .start_ns = start_ns,
+                        .end_ns = end_ns,
+                        .target = Target::Site(1),
+                        .default_site = 1});
+    }
+    ASSERT_EQ(writer.Flush({none, none}), WriteResult::kOk);
+  }
+  Bytes fields = FieldBytes(FieldBytes(DecompressFrames(ReadWhole(path))[1])[17]);
+  EXPECT_EQ(fields[Records::kGapsNsFieldNumber], B({0, 0x90, 3, 0}));
+  EXPECT_EQ(fields[Records::kDurationsNsFieldNumber], B({0xD8, 4, 0x14, 9}));
+  EXPECT_EQ(fields[Records::kTemplateTargetsFieldNumber], B({4}));
+  EXPECT_EQ(fields[Records::kTemplateNodesFieldNumber], B({1}));
 }
 
 TEST_F(FormatExamplesTest, HeadsAndColumnsAreApart) {

@@ -229,6 +229,9 @@ class Trace:
                           sums(column(r, "group_targets", count), MASK32),
                           sums(column(r, "group_streams", count), MASK32)))
         count = len(r.get("durations_ns", []))
+        targets = sums(r.get("template_targets", []), MASK32)
+        predicted = dict(zip(targets, column(r, "template_nodes", len(targets))))
+        expected = {}
         rows, next_node, end = [], {}, statistics.get("first_start_ns", 0)
         for index, node, gap, duration, stream in zip(
                 sums(column(r, "groups", count), MASK32), column(r, "nodes", count),
@@ -236,6 +239,10 @@ class Trace:
                 column(r, "streams", count)):
             node = (next_node.get(index, 0) + node) & MASK32
             next_node[index] = node + 1
+            if node < predicted.get(groups[index][1], 0):
+                old_gap, old_duration = expected.get((groups[index][1], node), (0, 0))
+                gap, duration = old_gap + gap, old_duration + duration
+                expected[groups[index][1], node] = gap, duration
             start = (end + gap) & MASK64
             end = (start + duration) & MASK64
             rows.append([groups[index], node, (groups[index][2] + stream) & MASK32, start, end])

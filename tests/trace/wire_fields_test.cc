@@ -59,7 +59,9 @@ TEST(WireFieldsTest, Columns) {
                     {"exception_sites", wire::kExceptionSites},
                     {"exception_attributes", wire::kExceptionAttributes},
                     {"untimed_groups", wire::kUntimedGroups},
-                    {"untimed_nodes", wire::kUntimedNodes}}));
+                    {"untimed_nodes", wire::kUntimedNodes},
+                    {"template_targets", wire::kTemplateTargets},
+                    {"template_nodes", wire::kTemplateNodes}}));
 }
 
 }  // namespace
