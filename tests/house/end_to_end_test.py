@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""The whole way on a machine without a GPU: run a CUDA program traced, report it, hold it to claims.
+
+Usage: end_to_end_test.py HOTPROOF_PROGRAM LIVE_PROGRAM FAKE_DRIVER_FOLDER FAKE_CUPTI [unittest arguments]
+The driver and CUPTI are tests/fake_cuda/'s: they launch nothing, so the program, which counts its kernels
+on the device, ends with exit code 1. It asks for 4 launches, then 256 + 1 a replay.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HOTPROOF, LIVE, DRIVER, CUPTI = (os.path.abspath(sys.argv.pop(1)) for _ in range(4))
+PASS, FAIL, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
+FORWARDS = 7
+
+
+class EndToEnd(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="hotproof-e2e-")
+        self.out = pathlib.Path(self.folder.name, "out")
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": DRIVER, "HOTPROOF_CUPTI": CUPTI,
+                            "ASAN_OPTIONS": "detect_leaks=0"}
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def hotproof(self, *words):
+        return subprocess.run([HOTPROOF, *map(str, words)], capture_output=True, text=True, timeout=120,
+                              env=self.environment)
+
+    def trace(self, *command, options=()):
+        return self.hotproof("run", "-o", self.out, *options, "--", *(command or (LIVE, FORWARDS)))
+
+    def verdict(self, *words):
+        return self.hotproof("assert", self.out, *words)
+
+    def manifest(self):
+        return json.loads((self.out / "hotproof-manifest.json").read_text())
+
+    def test_what_ran_is_reported_and_the_program_notices_nothing(self):
+        alone = subprocess.run([LIVE, str(FORWARDS)], capture_output=True, text=True, env=self.environment)
+        traced = self.trace()
+        self.assertEqual(traced.returncode, alone.returncode)
+        self.assertEqual(traced.stdout, alone.stdout)
+        self.assertEqual(traced.stderr, f"hotproof: 1 trace in {self.out.resolve()}; "
+                                        f"next: hotproof report {self.out.resolve()}\n")
+        process, = self.manifest()["processes"]
+        self.assertEqual((process["gpu"], process["traced"], process["preloaded"]), (True, True, True))
+
+        report = json.loads(self.hotproof("report", self.out, "--format", "json").stdout)
+        process, = report["processes"]
+        self.assertEqual(process["completeness"]["state"], "COMPLETE", report)
+        launches = {kernel["kernel"]: (kernel["launches"], kernel["warmupLaunches"]) for kernel in report["kernels"]}
+        self.assertEqual(launches, {"live_gemm_like": (256 * FORWARDS, 4), "live_norm_like": (FORWARDS, 0)})
+
+    def test_claims(self):
+        self.trace()
+        kernel = ("--kernel", "live_gemm_like", "--kind", "any")
+        self.assertEqual(self.verdict(*kernel, "--launches", 256 * FORWARDS).returncode, PASS)
+        self.assertEqual(self.verdict(*kernel, "--launches", 256 * FORWARDS + 4, "--phase", "all").returncode, PASS)
+        self.assertEqual(self.verdict(*kernel, "--max-launches", 0).returncode, FAIL)
+        self.assertEqual(self.verdict("--kernel", "custom_gemm", "--min-launches", 1).returncode, FAIL)
+        self.assertEqual(self.verdict(*kernel, "--time-share", ">=0.5").returncode, PASS)
+        self.assertEqual(self.verdict().returncode, BAD_INPUT)
+
+    def test_counted_only_says_nothing_about_times(self):
+        self.trace(options=("--mode", "count"))
+        kernel = ("--kernel", "live_gemm_like", "--kind", "any")
+        self.assertEqual(self.verdict(*kernel, "--launches", 256 * FORWARDS).returncode, PASS)
+        self.assertEqual(self.verdict(*kernel, "--time-share", ">=0.5").returncode, INCONCLUSIVE)
+
+    def test_no_trace_is_no_zero(self):
+        self.trace("true")
+        self.assertEqual(self.verdict("--kernel", "x", "--max-launches", 0).returncode, INCONCLUSIVE)
+
+    def test_a_gpu_process_without_a_trace_leaves_never_open(self):
+        words = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+        if subprocess.run([*words, "sh", "-c", "mount -t tmpfs none /dev"], capture_output=True).returncode:
+            self.skipTest("needs the right to mount in a namespace of its own")
+        script = (f"{LIVE} {FORWARDS} >/dev/null; "
+                  "env -u LD_PRELOAD -u CUDA_INJECTION64_PATH sh -c 'exec 9</dev/nvidia-uvm; sleep 0.5; :'")
+        done = subprocess.run(
+            [*words, "sh", "-c", 'mount -t tmpfs none /dev && : >/dev/null && : >/dev/nvidia-uvm && exec "$@"', "sh",
+             HOTPROOF, "run", "-o", self.out, "--", "sh", "-c", script],
+            capture_output=True, text=True, timeout=60, env=self.environment)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("GPU processes without a trace: ", done.stderr)
+        self.assertEqual(self.verdict("--kernel", "custom_gemm", "--max-launches", 0).returncode, INCONCLUSIVE)
+        self.assertEqual(self.verdict("--kernel", "live_gemm_like", "--kind", "any", "--min-launches", 256,
+                                      "--processes", "sum").returncode, PASS)
+
+
+if __name__ == "__main__":
+    unittest.main()
