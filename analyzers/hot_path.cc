@@ -13,6 +13,16 @@ namespace {
 
 std::string DimText(std::optional<uint32_t> dim) { return dim ? absl::StrCat(*dim) : "?"; }
 
+// "e4m3 block", "bf16 x e4m3 group", "bf16".
+std::string OperandsOf(const catalog::KernelClass& kernel_class) {
+  std::string operands = kernel_class.a_dtype;
+  if (kernel_class.b_dtype != kernel_class.a_dtype) absl::StrAppend(&operands, " x ", kernel_class.b_dtype);
+  if (!kernel_class.scaling.empty() && kernel_class.scaling != "none") {
+    absl::StrAppend(&operands, " ", kernel_class.scaling);
+  }
+  return operands;
+}
+
 report::Gemm ConstantsOf(const TraceIndex& index, uint32_t site) {
   const KernelInfo& kernel = index.kernel(index.kernel_of_site(site));
   const catalog::KernelClass& kernel_class = kernel.kernel_class;
@@ -27,6 +37,7 @@ report::Gemm ConstantsOf(const TraceIndex& index, uint32_t site) {
   row.set_a_dtype(kernel_class.a_dtype);
   row.set_b_dtype(kernel_class.b_dtype);
   row.set_scaling(kernel_class.scaling);
+  row.set_operands(OperandsOf(kernel_class));
   row.set_tile(kernel_class.tile);
   row.set_arch(kernel_class.arch);
   row.set_cubin_hash(kernel.cubin_hash);

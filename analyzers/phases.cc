@@ -48,8 +48,9 @@ Phases FindPhases(const trace::Tables& tables) {
     phases.detail = marks == 1 ? "at the steady mark"
                                : absl::StrCat("at the last of ", marks, " steady marks");
   } else if (captures > 0) {
-    phases.detail = absl::StrCat("at the first replay after the last of ", captures,
-                                 captures == 1 ? " capture" : " captures");
+    phases.detail = captures == 1 ? "at the first replay after the capture"
+                                  : absl::StrCat("at the first replay after the last of ", captures,
+                                                 " captures");
   } else {
     phases.detail = "at the first graph replay";
   }

@@ -44,6 +44,22 @@ std::string PhaseSentence(const report::Process& process, PhaseChoice phase) {
                       phase == PhaseChoice::kAll ? "; both are shown" : "");
 }
 
+std::string DeviceSentence(const report::Process& process) {
+  if (process.devices_size() < 2) return "";
+  std::vector<std::string> parts;
+  for (const report::DeviceCompleteness& device : process.devices()) {
+    std::string part = absl::StrCat("device ", device.device(), " ", device.name(), ": ",
+                                    WithThousands(device.recorded()), " of ",
+                                    WithThousands(device.expected()), " recorded");
+    if (device.lost() > 0) absl::StrAppend(&part, ", ", WithThousands(device.lost()), " lost");
+    if (device.in_flight() > 0) absl::StrAppend(&part, ", ", WithThousands(device.in_flight()), " in flight");
+    if (device.untimed() > 0) absl::StrAppend(&part, ", ", WithThousands(device.untimed()), " untimed");
+    if (device.surplus() > 0) absl::StrAppend(&part, ", ", WithThousands(device.surplus()), " surplus");
+    parts.push_back(part);
+  }
+  return absl::StrJoin(parts, "; ");
+}
+
 std::string PathSentence(const report::Process& process) {
   std::vector<std::string> parts;
   for (const report::Path& path : process.paths()) {
@@ -93,6 +109,7 @@ void AddProcess(const ProcessAnalysis& analysis, const Coverage& coverage, Phase
   AddPaths(analysis, process, phase);
   process->set_verdict(VerdictSentence(analysis.completeness));
   process->set_phase_sentence(PhaseSentence(*process, phase));
+  process->set_device_sentence(DeviceSentence(*process));
   process->set_path_sentence(PathSentence(*process));
   for (report::Problem problem : analysis.completeness.problems) {
     problem.set_pid(process->pid());

@@ -177,9 +177,12 @@ CLI::App* AddAssert(CLI::App& app, int& exit_code) {
   command->add_option("--kind", options->kind, "Launches of this kind, or any; default: gemm with --path or --shape")
       ->group(selection);
   const char* const bounds = "What is expected of them";
-  command->add_option("--launches", options->launches, "Exactly so many")->group(bounds);
-  command->add_option("--min-launches", options->min_launches, "At least so many")->group(bounds);
-  command->add_option("--max-launches", options->max_launches, "At most so many; 0: never")->group(bounds);
+  command->add_option("--launches", options->launches, "Exactly so many")
+      ->check(CLI::NonNegativeNumber)->group(bounds);
+  command->add_option("--min-launches", options->min_launches, "At least so many")
+      ->check(CLI::NonNegativeNumber)->group(bounds);
+  command->add_option("--max-launches", options->max_launches, "At most so many; 0: never")
+      ->check(CLI::NonNegativeNumber)->group(bounds);
   command->add_option("--share", options->share, "Their share of the launches of the shape's GEMMs, e.g. '>=0.99'")
       ->group(bounds);
   command->add_option("--time-share", options->time_share, "Their share of all GPU time, e.g. '>=0.5'")
@@ -188,7 +191,8 @@ CLI::App* AddAssert(CLI::App& app, int& exit_code) {
                       "every process that launched a kernel (default), any one of them, or their sum")
       ->check(CLI::IsMember({"every", "any", "sum"}));
   command->add_option("--expect-processes", options->expect_processes,
-                      "Exactly so many processes launched a kernel");
+                      "Exactly so many processes launched a kernel")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--phase", options->phase, "steady (default): after warm-up; all: the whole run")
       ->check(CLI::IsMember({"steady", "all"}));
   command->add_option("--junit", options->junit_file, "Also write the result as JUnit XML")->type_name("F");

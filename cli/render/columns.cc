@@ -6,7 +6,8 @@ namespace hotproof::cli::render {
 namespace {
 
 constexpr int kGap = 2;
-constexpr int kLeastShrunk = 16;
+constexpr int kLeastShrunk = 24;     // before other columns are dropped
+constexpr int kLeastReadable = 8;    // when there is nothing left to drop
 
 int WidthOf(const Column& column) {
   int width = DisplayWidth(column.title);
@@ -20,17 +21,17 @@ int TotalWidth(const std::vector<Column>& columns) {
   return width;
 }
 
-// The width all shrinking columns could give up, and takes `excess` of it if that is enough.
-bool Shrink(std::vector<Column>& columns, int excess) {
+// Takes `excess` characters from the shrinking columns, if that leaves each at least `least`.
+bool Shrink(std::vector<Column>& columns, int excess, int least) {
   int spare = 0;
   for (const Column& column : columns) {
-    if (column.shrinks) spare += std::max(0, WidthOf(column) - kLeastShrunk);
+    if (column.shrinks) spare += std::max(0, WidthOf(column) - least);
   }
   if (spare < excess) return false;
   for (Column& column : columns) {
     if (!column.shrinks || excess <= 0) continue;
     const int width = WidthOf(column);
-    const int give = std::min(excess, std::max(0, width - kLeastShrunk));
+    const int give = std::min(excess, std::max(0, width - least));
     for (std::string& cell : column.cells) cell = Shorten(cell, width - give);
     column.title = Shorten(column.title, width - give);
     excess -= give;
@@ -78,18 +79,15 @@ std::vector<std::string> Wrap(const std::string& text, int width) {
 void Fit(std::vector<Column>& columns, int width) {
   while (true) {
     const int excess = TotalWidth(columns) - width;
-    if (excess <= 0 || Shrink(columns, excess)) return;
+    if (excess <= 0 || Shrink(columns, excess, kLeastShrunk)) return;
     auto victim = columns.end();
     for (auto column = columns.begin(); column != columns.end(); ++column) {
       if (column->drop_order == 0) continue;
       if (victim == columns.end() || column->drop_order < victim->drop_order) victim = column;
     }
     if (victim == columns.end()) {
-      // Nothing left to drop: shrink as far as it goes and let the lines be long.
-      for (Column& column : columns) {
-        if (!column.shrinks) continue;
-        for (std::string& cell : column.cells) cell = Shorten(cell, kLeastShrunk);
-      }
+      // If even that is not enough, the lines are long.
+      Shrink(columns, excess, kLeastReadable);
       return;
     }
     columns.erase(victim);

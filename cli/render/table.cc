@@ -34,7 +34,7 @@ std::string WithThousands(double value) {
   return text;
 }
 
-// The unit in which a column of times is shown: the largest that its largest value fills.
+// The unit in which the times of a section are shown: the largest that the largest of them fills.
 struct TimeUnit {
   const char* name;
   double ns;
@@ -55,8 +55,10 @@ class Values {
     for (const Message* row : rows) {
       if (IsNumber() && IsPresent(*row)) largest_ = std::max(largest_, NumberOf(*row));
     }
-    time_unit_ = UnitFor(largest_);
   }
+
+  double largest() const { return largest_; }
+  void SetTimeUnit(const TimeUnit& unit) { time_unit_ = unit; }
 
   bool IsNumber() const {
     return !field_->is_repeated() && (field_->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE ||
@@ -122,7 +124,7 @@ class Values {
   const Show& show_;
   const std::vector<const Message*>& rows_;
   double largest_ = 0;
-  TimeUnit time_unit_{};
+  TimeUnit time_unit_{"ns", 1, 0};
 };
 
 std::vector<Values> ShownFields(const google::protobuf::Descriptor* descriptor,
@@ -135,6 +137,11 @@ std::vector<Values> ShownFields(const google::protobuf::Descriptor* descriptor,
     if (values.show().json_only() || (values.show().if_any() && !values.AnySet())) continue;
     shown.push_back(std::move(values));
   }
+  double largest_ns = 0;
+  for (const Values& values : shown) {
+    if (values.show().unit() == Show::TIME_NS) largest_ns = std::max(largest_ns, values.largest());
+  }
+  for (Values& values : shown) values.SetTimeUnit(UnitFor(largest_ns));
   return shown;
 }
 

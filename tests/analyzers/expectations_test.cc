@@ -1,0 +1,250 @@
+// What `assert` says of whole runs.
+#include "analyzers/expectations.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "tests/analyzers/fake_trace.h"
+
+namespace hotproof::tests {
+namespace {
+
+using analyzers::CompileExpectations;
+using report::AssertReport;
+using testing::HasSubstr;
+
+// A process that serves with FlashInfer's GEMM in steady replays after two eager warm-up launches of
+// the custom kernel; one captured node of another kernel is never replayed.
+const char* const kServer = R"trace(
+  kernel { id: 1 name: "void deep_gemm::fp8_gemm_kernel_swapAB<34816u, 5120u, 128u, 16u, 128u, 1u, 8u, 128u, 128u, 1u, deep_gemm::NormalSchedulerSwapAB<34816u, 128u, 16u, 1u, 1u, 272u, 16u>, deep_gemm::NormalSchedulerInputSwapAB>(__nv_bfloat16*, float*, deep_gemm::NormalSchedulerInputSwapAB, CUtensorMap_st, CUtensorMap_st, CUtensorMap_st, CUtensorMap_st)" }
+  kernel { id: 2 name: "my_fp8_splitk_kernel" }
+  kernel { id: 3 name: "nvjet_sm90_tst_512x8_64x3_2x1_v_bz_TNT" }
+  kernel { id: 4 name: "captured_only_kernel" }
+  site { id: 1 kernel_id: 1 captured: true } site { id: 2 kernel_id: 2 } site { id: 3 kernel_id: 3 }
+  site { id: 4 kernel_id: 4 captured: true }
+  graph { id: 1 node_site: 1 node_site: 1 }
+  graph { id: 2 node_site: 4 }
+  step { launch { site: 2 times: 2 } }
+  step { snapshot { reason: SNAPSHOT_REASON_END_CAPTURE } }
+  step { snapshot { reason: SNAPSHOT_REASON_FIRST_REPLAY graph_id: 1 } }
+  step { launch { graph: 1 times: 128 } }
+)trace";
+// The same with an eager GEMM of unknown shape in steady.
+const std::string kUnknownShape = std::string(kServer) + "step { launch { site: 3 times: 5 } }";
+
+std::string Trace(const std::string& text) { return "trace { " + text + " }"; }
+
+AssertReport Check(const std::string& run, const std::string& expectations) {
+  expectations::Expectations source;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(expectations, &source));
+  const auto compiled = CompileExpectations(source);
+  EXPECT_TRUE(compiled.ok()) << compiled.status();
+  const AnalysedRun analysed = Analyse(ParseRun(run));
+  return analyzers::CheckExpectations(*compiled, analysed.processes, analysed.coverage);
+}
+
+std::string Error(const std::string& expectations) {
+  expectations::Expectations source;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(expectations, &source));
+  const auto compiled = CompileExpectations(source);
+  return compiled.ok() ? "" : std::string(compiled.status().message());
+}
+
+TEST(Assert, LaunchesInSteadyOnly) {
+  const AssertReport never = Check(Trace(kServer), R"(expect { kernel: "my_fp8" max_launches: 0 })");
+  EXPECT_EQ(never.verdict(), AssertReport::PASS) << "launches in warm-up are none in serving";
+  const AssertReport all = Check(Trace(kServer), R"(expect { kernel: "my_fp8" launches: 2 } phase: ALL)");
+  EXPECT_EQ(all.verdict(), AssertReport::PASS);
+}
+
+TEST(Assert, AFailureShowsWhatRanInstead) {
+  const AssertReport report = Check(Trace(kServer), R"(expect { kernel: "my_fp8_splitk_gemm" launches: 256 })");
+  EXPECT_EQ(report.verdict(), AssertReport::FAIL);
+  const report::Check& check = report.checks(0);
+  EXPECT_EQ(check.expected(), "exactly 256");
+  EXPECT_EQ(check.got(), "0");
+  EXPECT_EQ(check.near(0).name(), "my_fp8_splitk_kernel");
+  EXPECT_EQ(check.near(0).warmup_launches(), 2);
+}
+
+TEST(Assert, ShapeAndPath) {
+  const char* const flashinfer = R"(expect { path: "flashinfer" shape: "34816x5120" launches: 256 })";
+  EXPECT_EQ(Check(Trace(kServer), flashinfer).verdict(), AssertReport::PASS);
+  const AssertReport custom =
+      Check(Trace(kServer), R"(expect { path: "custom" shape: "34816x5120" min_launches: 1 })");
+  EXPECT_EQ(custom.verdict(), AssertReport::FAIL);
+  EXPECT_THAT(custom.checks(0).near(0).name(), HasSubstr("fp8_gemm_kernel_swapAB"));
+}
+
+TEST(Assert, ARowOfUnknownShapeThatCouldBeItIsInconclusive) {
+  const std::string run = Trace(kUnknownShape);
+  const char* const too_few = R"(expect { path: "cublaslt" shape: "34816x5120" min_launches: 9 })";
+  const char* const never = R"(expect { path: "cublaslt" shape: "34816x5120" max_launches: 0 })";
+  EXPECT_EQ(Check(run, too_few).verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(Check(run, never).verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(Check(run, never).checks(0).reason(), HasSubstr("5 more launches of unknown shape"));
+  // A known shape of another path is not in question.
+  EXPECT_EQ(Check(run, R"(expect { path: "flashinfer" shape: "34816x5120" launches: 256 })").verdict(),
+            AssertReport::PASS);
+}
+
+TEST(Assert, AKernelOfUnknownKindMayHaveTheShapeAskedFor) {
+  const std::string run = Trace(std::string(kServer) + "step { launch { site: 2 times: 64 } }");
+  EXPECT_EQ(Check(run, R"(expect { kernel: "my_fp8" shape: "34816x5120" launches: 64 })").verdict(),
+            AssertReport::INCONCLUSIVE);
+}
+
+TEST(Assert, Share) {
+  EXPECT_EQ(Check(Trace(kServer),
+                  R"(expect { path: "flashinfer" shape: "34816x5120" share: ">=0.99" })").verdict(),
+            AssertReport::PASS);
+  EXPECT_EQ(Check(Trace(kServer), R"(expect { path: "custom" shape: "34816x5120" share: ">=0.99" })").verdict(),
+            AssertReport::FAIL);
+  EXPECT_EQ(Check(Trace(kServer), R"(expect { path: "custom" shape: "1x1" share: ">=0.99" })").verdict(),
+            AssertReport::INCONCLUSIVE);
+}
+
+TEST(Assert, CapturedIsNotLaunched) {
+  const AssertReport report =
+      Check(Trace(kServer), R"(expect { kernel: "captured_only" min_launches: 1 })");
+  EXPECT_EQ(report.verdict(), AssertReport::FAIL);
+  EXPECT_EQ(report.checks(0).captured_nodes(), 1);
+  EXPECT_EQ(report.checks(0).steady_launches(), 0);
+}
+
+TEST(Assert, SteadyOfAnUnphasedProcessIsInconclusive) {
+  const std::string run = Trace(R"(kernel { id: 1 name: "k" } site { id: 1 kernel_id: 1 }
+                                   step { launch { site: 1 times: 3 } })");
+  const AssertReport steady = Check(run, R"(expect { kernel: "k" launches: 3 })");
+  EXPECT_EQ(steady.verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(steady.checks(0).reason(), HasSubstr("--phase all"));
+  EXPECT_EQ(Check(run, R"(expect { kernel: "k" launches: 3 } phase: ALL)").verdict(), AssertReport::PASS);
+}
+
+TEST(Assert, NoTraceNoLaunchAndNotCollectedAreInconclusive) {
+  const char* const never = R"(expect { kernel: "k" max_launches: 0 } phase: ALL)";
+  EXPECT_EQ(Check("", never).verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(Check(Trace(""), never).verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(Check(Trace("problem { kind: PROBLEM_CUPTI_MISSING }"), never).verdict(),
+            AssertReport::INCONCLUSIVE);
+}
+
+// The parent launched the kernel, the worker it spawned did not.
+const std::string kTwoProcesses = Trace(R"(header { pid: 10 }
+      kernel { id: 1 name: "patched" } site { id: 1 kernel_id: 1 } step { launch { site: 1 times: 12 } })") +
+    Trace(R"(header { pid: 11 }
+      kernel { id: 1 name: "original" } site { id: 1 kernel_id: 1 } step { launch { site: 1 times: 12 } })") +
+    Trace("header { pid: 12 }");
+
+TEST(Assert, EveryProcessNamesTheWorkerThatMissedThePatch) {
+  const AssertReport report =
+      Check(kTwoProcesses, R"(expect { kernel: "patched" min_launches: 1 } phase: ALL)");
+  EXPECT_EQ(report.verdict(), AssertReport::FAIL);
+  ASSERT_EQ(report.checks_size(), 2);
+  EXPECT_EQ(report.checks(0).verdict(), AssertReport::PASS);
+  EXPECT_EQ(report.checks(1).verdict(), AssertReport::FAIL);
+  EXPECT_EQ(report.checks(1).pid(), 11u);
+  EXPECT_THAT(report.notes(0), HasSubstr("pid 12"));
+}
+
+TEST(Assert, AnyAndSum) {
+  EXPECT_EQ(Check(kTwoProcesses,
+                  R"(expect { kernel: "patched" launches: 12 processes: ANY } phase: ALL)").verdict(),
+            AssertReport::PASS);
+  EXPECT_EQ(Check(kTwoProcesses,
+                  R"(expect { kernel: "." launches: 24 processes: SUM } phase: ALL)").verdict(),
+            AssertReport::PASS);
+  EXPECT_EQ(Check(kTwoProcesses,
+                  R"(expect { kernel: "." launches: 12 processes: SUM } phase: ALL)").verdict(),
+            AssertReport::FAIL);
+}
+
+TEST(Assert, NumberOfProcesses) {
+  EXPECT_EQ(Check(kTwoProcesses, "processes: 2").verdict(), AssertReport::PASS);
+  EXPECT_EQ(Check(kTwoProcesses, "processes: 3").verdict(), AssertReport::FAIL);
+  const std::string untraced = kTwoProcesses + "manifest { finished: true processes { pid: 77 gpu: true } }";
+  EXPECT_EQ(Check(untraced, "processes: 3").verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(Check(untraced, "processes: 1").verdict(), AssertReport::FAIL);
+  EXPECT_EQ(Check(untraced, "processes: 2").verdict(), AssertReport::INCONCLUSIVE);
+}
+
+// Completeness and coverage as they reach the truth table.
+struct Cell {
+  const char* what;
+  std::string run;
+  AssertReport::Verdict reached, too_few, not_exceeded, exceeded, never_of_absent;
+};
+
+TEST(Assert, CompletenessAndCoverageDecideAsTheTableSays) {
+  const std::string launches = R"(kernel { id: 1 name: "k" } site { id: 1 kernel_id: 1 }
+                                  step { launch { site: 1 times: 10 } })";
+  const std::string full = " manifest { finished: true processes { pid: 100 gpu: true } }";
+  const std::string partial =
+      " manifest { finished: true processes { pid: 100 gpu: true } processes { pid: 7 gpu: true } }";
+  constexpr auto kP = AssertReport::PASS;
+  constexpr auto kF = AssertReport::FAIL;
+  constexpr auto kI = AssertReport::INCONCLUSIVE;
+  const std::vector<Cell> cells = {
+      {"COMPLETE", Trace(launches) + full, kP, kF, kP, kF, kP},
+      {"COMPLETE, a file without manifest", Trace(launches), kP, kF, kP, kF, kP},
+      {"COMPLETE, a GPU process without a trace", Trace(launches) + partial, kP, kI, kI, kF, kI},
+      {"COMPLETE, run stopped early", Trace(launches) + " manifest { processes { pid: 100 gpu: true } }",
+       kP, kI, kI, kF, kI},
+      {"COUNTED",
+       Trace("header { mode: MODE_COUNT }" + launches) + full, kP, kF, kP, kF, kP},
+      {"COUNTED, a GPU process without a trace",
+       Trace("header { mode: MODE_COUNT }" + launches) + partial, kP, kI, kI, kF, kI},
+      {"LOWER_BOUND of times, counters intact",
+       Trace(launches + "issue { kind: 0 } no_footer: true") + full, kP, kF, kP, kF, kP},
+      {"LOWER_BOUND of counts",
+       Trace(launches + "no_counter_file: true no_footer: true") + full, kP, kI, kI, kF, kI},
+      {"LOWER_BOUND of counts, a GPU process without a trace",
+       Trace(launches + "no_counter_file: true no_footer: true") + partial, kP, kI, kI, kF, kI},
+      {"NOT_COLLECTED", Trace("problem { kind: PROBLEM_OTHER_SUBSCRIBER }") + full, kI, kI, kI, kI, kI},
+      {"still running", Trace(launches) + " manifest { finished: true alive_pids: 100 }", kP, kI, kI, kF, kI},
+  };
+  for (const Cell& cell : cells) {
+    auto verdict = [&](const std::string& bound) {
+      return Check(cell.run, "expect { " + bound + " } phase: ALL").verdict();
+    };
+    EXPECT_EQ(verdict(R"(kernel: "k" min_launches: 10)"), cell.reached) << cell.what;
+    EXPECT_EQ(verdict(R"(kernel: "k" min_launches: 11)"), cell.too_few) << cell.what;
+    EXPECT_EQ(verdict(R"(kernel: "k" max_launches: 10)"), cell.not_exceeded) << cell.what;
+    EXPECT_EQ(verdict(R"(kernel: "k" max_launches: 9)"), cell.exceeded) << cell.what;
+    EXPECT_EQ(verdict(R"(kernel: "absent" max_launches: 0)"), cell.never_of_absent) << cell.what;
+    // Exactly is both bounds together.
+    EXPECT_EQ(verdict(R"(kernel: "k" launches: 10)"), analyzers::Both(cell.reached, cell.not_exceeded))
+        << cell.what;
+    // Times are decided only where every execution was observed.
+    const bool complete = std::string(cell.what).starts_with("COMPLETE") && cell.too_few == kF;
+    EXPECT_EQ(verdict(R"(kernel: "k" time_share: ">=0.5")"), complete ? kP : kI) << cell.what;
+  }
+}
+
+TEST(Compile, ExpectationsThatAreNoneOrCouldNeverFail) {
+  EXPECT_THAT(Error(""), HasSubstr("nothing is expected"));
+  EXPECT_THAT(Error(R"(expect { kernel: "k" })"), HasSubstr("nothing is expected of kernel /k/"));
+  EXPECT_THAT(Error("expect { min_launches: 0 }"), HasSubstr("can never fail"));
+  EXPECT_THAT(Error(R"(expect { path: "custom" share: ">=0" })"), HasSubstr("can never fail"));
+  EXPECT_THAT(Error(R"(expect { shape: "1x1" share: ">0.5" })"), HasSubstr("always 1"));
+  EXPECT_THAT(Error("expect { launches: 1 } expect { launches: 1 min_launches: 1 }"),
+              HasSubstr("expectation 2: launches excludes"));
+  EXPECT_THAT(Error("expect { min_launches: 2 max_launches: 1 }"), HasSubstr("exclude each other"));
+}
+
+TEST(Compile, BadValuesSayWhatToWrite) {
+  EXPECT_THAT(Error(R"(expect { kernel: "(" launches: 1 })"), HasSubstr("no RE2 pattern"));
+  EXPECT_THAT(Error(R"(expect { path: "cutlas" launches: 1 })"), HasSubstr("one of: "));
+  EXPECT_THAT(Error(R"(expect { kind: "matmul" launches: 1 })"), HasSubstr("one of: "));
+  for (const char* shape : {"34816", "x", "0x5", "axb", "1x2x3", "-1x2"}) {
+    EXPECT_THAT(Error("expect { shape: '" + std::string(shape) + "' launches: 1 }"), HasSubstr("NxK"))
+        << shape;
+  }
+  for (const char* share : {"0.5", ">=", ">=x", "=>0.5", ">=1.5"}) {
+    EXPECT_NE(Error("expect { path: 'custom' share: '" + std::string(share) + "' }"), "") << share;
+  }
+}
+
+}  // namespace
+}  // namespace hotproof::tests

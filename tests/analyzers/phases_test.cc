@@ -1,0 +1,71 @@
+#include "analyzers/phases.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace hotproof::analyzers {
+namespace {
+
+using trace::SNAPSHOT_REASON_END_CAPTURE;
+using trace::SNAPSHOT_REASON_FIRST_REPLAY;
+using trace::SNAPSHOT_REASON_MARK;
+using trace::SNAPSHOT_REASON_REPLAY_AFTER_CAPTURE;
+
+// Snapshots with correlation ids 10, 20, 30, ...
+trace::Tables TablesWith(const std::vector<trace::SnapshotReason>& reasons,
+                         const std::string& label = "steady") {
+  trace::Tables tables;
+  for (const trace::SnapshotReason reason : reasons) {
+    trace::SnapshotTable& snapshot = tables.snapshots.emplace_back();
+    snapshot.reason = reason;
+    if (reason == SNAPSHOT_REASON_MARK) snapshot.label = label;
+    snapshot.correlation_id = tables.snapshots.size() * 10;
+    snapshot.asked.sites = {0, tables.snapshots.size()};
+  }
+  return tables;
+}
+
+TEST(Phases, NothingToGoByIsUnphased) {
+  const Phases phases = FindPhases(TablesWith({}));
+  EXPECT_FALSE(phases.phased);
+  EXPECT_EQ(phases.detail, "no graph replay and no steady mark");
+  EXPECT_TRUE(phases.IsSteady(0)) << "all of an unphased process is one phase";
+}
+
+TEST(Phases, SteadyBeginsAtTheFirstReplayAfterTheLastCapture) {
+  const Phases phases = FindPhases(
+      TablesWith({SNAPSHOT_REASON_END_CAPTURE, SNAPSHOT_REASON_FIRST_REPLAY,
+                  SNAPSHOT_REASON_END_CAPTURE, SNAPSHOT_REASON_REPLAY_AFTER_CAPTURE,
+                  SNAPSHOT_REASON_FIRST_REPLAY}));
+  EXPECT_TRUE(phases.phased);
+  EXPECT_EQ(phases.correlation_id, 40u);
+  EXPECT_EQ(phases.warmup.sites[1], 4u);
+  EXPECT_FALSE(phases.IsSteady(39));
+  EXPECT_TRUE(phases.IsSteady(40));
+}
+
+TEST(Phases, GraphsBuiltByHandNeedNoCapture) {
+  EXPECT_EQ(FindPhases(TablesWith({SNAPSHOT_REASON_FIRST_REPLAY})).correlation_id, 10u);
+}
+
+TEST(Phases, ACaptureThatIsNeverReplayedLeavesNoSteadyPhase) {
+  const Phases phases = FindPhases(TablesWith({SNAPSHOT_REASON_FIRST_REPLAY, SNAPSHOT_REASON_END_CAPTURE}));
+  EXPECT_FALSE(phases.phased);
+  EXPECT_EQ(phases.detail, "no graph replay after the last capture and no steady mark");
+}
+
+TEST(Phases, AMarkDecides) {
+  const std::vector<trace::SnapshotReason> reasons = {
+      SNAPSHOT_REASON_MARK, SNAPSHOT_REASON_END_CAPTURE, SNAPSHOT_REASON_FIRST_REPLAY};
+  EXPECT_EQ(FindPhases(TablesWith(reasons)).correlation_id, 10u);
+  EXPECT_EQ(FindPhases(TablesWith(reasons, "hotproof.steady")).correlation_id, 10u);
+  EXPECT_EQ(FindPhases(TablesWith(reasons, "something else")).correlation_id, 30u);
+}
+
+TEST(Phases, TheLastOfSeveralMarksDecides) {
+  EXPECT_EQ(FindPhases(TablesWith({SNAPSHOT_REASON_MARK, SNAPSHOT_REASON_MARK})).correlation_id, 20u);
+}
+
+}  // namespace
+}  // namespace hotproof::analyzers

@@ -1,0 +1,220 @@
+"""report and assert as a user runs them: exit codes, streams, formats, on files written for the test.
+
+Usage: cli_test.py HOTPROOF WRITE_FAKE_RUN
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+HOTPROOF, WRITE_FAKE_RUN = sys.argv[1], sys.argv[2]
+
+GEMM = ("void deep_gemm::fp8_gemm_kernel_swapAB<34816u, 5120u, 128u, 16u, 128u, 1u, 8u, 128u, 128u, 1u, "
+        "deep_gemm::NormalSchedulerSwapAB<34816u, 128u, 16u, 1u, 1u, 272u, 16u>, "
+        "deep_gemm::NormalSchedulerInputSwapAB>(__nv_bfloat16*, float*, "
+        "deep_gemm::NormalSchedulerInputSwapAB, CUtensorMap_st, CUtensorMap_st, CUtensorMap_st, "
+        "CUtensorMap_st)")
+SERVER = """
+trace {
+  header { pid: 812 executable: "/usr/bin/python3" }
+  kernel { id: 1 name: "%s" }
+  kernel { id: 2 name: "my_fp8_splitk_kernel" }
+  site { id: 1 kernel_id: 1 grid_x: 132 block_x: 384 captured: true } site { id: 2 kernel_id: 2 }
+  graph { id: 1 node_site: 1 node_site: 1 }
+  step { launch { site: 2 times: 2 } }
+  step { snapshot { reason: SNAPSHOT_REASON_END_CAPTURE } }
+  step { snapshot { reason: SNAPSHOT_REASON_FIRST_REPLAY graph_id: 1 } }
+  step { launch { graph: 1 times: 100 } } step { end_chunk: true }
+  step { launch { graph: 1 times: 28 } }
+}
+""" % GEMM
+MANIFEST = 'manifest { finished: true processes { pid: 812 gpu: true traced: true } }'
+UNTRACED = ('manifest { finished: true processes { pid: 812 gpu: true traced: true } '
+            'processes { pid: 900 executable: "/opt/worker" gpu: true } }')
+PASS, FAIL, BAD, INCONCLUSIVE = 0, 1, 2, 3
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def write(self, run):
+        source = os.path.join(self.folder, "run.textproto")
+        with open(source, "w") as file:
+            file.write(run)
+        traces = tempfile.mkdtemp(dir=self.folder)
+        subprocess.run([WRITE_FAKE_RUN, source, traces], check=True)
+        return traces
+
+    def run_hotproof(self, *arguments, **environment):
+        return subprocess.run([HOTPROOF, *arguments], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, **environment})
+
+    def check(self, code, *arguments):
+        result = self.run_hotproof(*arguments)
+        self.assertEqual(result.returncode, code, f"{arguments}\n{result.stdout}{result.stderr}")
+        return result
+
+    def check_error(self, code, text, *arguments):
+        """One line on stderr that says what is wrong, nothing on stdout."""
+        result = self.check(code, *arguments)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertTrue(result.stderr.startswith("hotproof: "), result.stderr)
+        self.assertIn(text, result.stderr)
+
+    # ---- report
+
+    def test_report_json_has_the_agreed_fields(self):
+        report = json.loads(self.check(0, "report", self.write(SERVER + MANIFEST), "--format", "json").stdout)
+        process = report["processes"][0]
+        self.assertEqual(process["pid"], 812)
+        self.assertEqual(process["coverage"], "FULL")
+        completeness = process["completeness"]
+        self.assertEqual(completeness["state"], "COMPLETE")
+        self.assertEqual(completeness["reasons"], [])
+        for field, value in {"expected": 258, "recorded": 258, "lost": 0, "untimed": 0}.items():
+            self.assertEqual(completeness[field], value)
+        row = report["gemms"][0]
+        self.assertEqual((row["n"], row["k"]), (34816, 5120))
+        self.assertNotIn("m", row)
+        self.assertEqual(row["launches"], 256)
+        self.assertEqual(row["warmupLaunches"], 0)
+        self.assertEqual(row["launchesPerReplay"], 2)
+        self.assertEqual(row["timeNs"], 256000)
+        self.assertEqual(row["exclusiveTimeNs"], 256000)
+        self.assertEqual(row["share"], 1)
+        self.assertEqual(row["path"], "flashinfer")
+        self.assertEqual(row["provenance"], "name")
+        self.assertEqual((row["aDtype"], row["bDtype"], row["scaling"]), ("e4m3", "e4m3", "block"))
+        self.assertIn("fp8_gemm_kernel_swapAB", row["kernel"])
+        for field in "kernels", "kinds", "problems":
+            self.assertIsInstance(report[field], list)
+
+    def test_report_phase_all_counts_warmup_too(self):
+        traces = self.write(SERVER)
+        report = json.loads(self.check(0, "report", traces, "--phase", "all", "--format", "json").stdout)
+        self.assertEqual(sum(kernel["launches"] for kernel in report["kernels"]), 258)
+
+    def test_report_table_is_plain_text_without_a_terminal(self):
+        text = self.check(0, "report", self.write(SERVER)).stdout
+        self.assertNotIn("\033", text)
+        self.assertIn("COMPLETE: all 258 kernel launches were recorded", text)
+        self.assertIn("coverage NOT CHECKED", text)
+        narrow = self.run_hotproof("report", self.write(SERVER), COLUMNS="60").stdout
+        self.assertLessEqual(max(len(line) for line in narrow.splitlines()), 60)
+
+    def test_report_names_a_gpu_process_without_a_trace(self):
+        report = json.loads(self.check(0, "report", self.write(SERVER + UNTRACED), "--format", "json").stdout)
+        self.assertEqual([(p["pid"], p["coverage"]) for p in report["processes"]],
+                         [(812, "PARTIAL"), (900, "MISSING")])
+        self.assertEqual(report["processes"][1]["completeness"]["state"], "NOT_COLLECTED")
+
+    def test_report_without_traces_is_no_report(self):
+        self.assertIn("no trace", self.check(INCONCLUSIVE, "report", tempfile.mkdtemp(dir=self.folder)).stderr)
+
+    # ---- assert
+
+    def test_assert_pass_fail_inconclusive(self):
+        traces = self.write(SERVER + MANIFEST)
+        self.check(PASS, "assert", traces, "--path", "flashinfer", "--shape", "34816x5120", "--launches", "256")
+        failed = self.check(FAIL, "assert", traces, "--kernel", "my_fp8_splitk", "--launches", "256").stdout
+        self.assertIn("expected exactly 256, got 0", failed)
+        self.assertIn("0 steady / 2 warm-up / 0 captured", failed)
+        self.assertIn("my_fp8_splitk_kernel", failed)
+        self.check(INCONCLUSIVE, "assert", self.write(SERVER + UNTRACED),
+                   "--kernel", "absent", "--max-launches", "0")
+
+    def test_assert_holds_a_folder_to_its_manifest_and_a_file_to_itself(self):
+        traces = self.write(SERVER + UNTRACED)
+        never = "--kernel", "absent", "--max-launches", "0"
+        self.check(INCONCLUSIVE, "assert", traces, *never)
+        result = self.check(PASS, "assert", os.path.join(traces, "trace-812.hpt"), *never)
+        self.assertIn("coverage not checked", result.stdout)
+
+    def test_assert_decides_counts_of_a_torn_trace_by_its_counters(self):
+        traces = self.write(SERVER)
+        trace = os.path.join(traces, "trace-812.hpt")
+        os.truncate(trace, os.path.getsize(trace) - 20)
+        self.check(PASS, "assert", traces, "--path", "flashinfer", "--launches", "256")
+        self.check(FAIL, "assert", traces, "--path", "flashinfer", "--launches", "255")
+        self.check(INCONCLUSIVE, "assert", traces, "--path", "flashinfer", "--time-share", ">=0.5")
+        os.remove(os.path.join(traces, "trace-812.hpc"))
+        self.check(INCONCLUSIVE, "assert", traces, "--path", "flashinfer", "--launches", "256")
+
+    def test_assert_expect_file(self):
+        traces = self.write(SERVER)
+        good = os.path.join(self.folder, "good.textproto")
+        with open(good, "w") as file:
+            file.write('expect { path: "flashinfer" launches: 256 }\nexpect { path: "triton" max_launches: 0 }\n')
+        self.assertIn("2 checks", self.check(PASS, "assert", traces, "--expect", good).stdout)
+        self.check(FAIL, "assert", traces, "--expect", good, "--kernel", "absent", "--min-launches", "1")
+        for text, complaint in (('expect { path: "flashinfer" launch: 256 }', "line 1, column 35"),
+                                ('expect { path: "flashinfer" }', "nothing is expected"),
+                                ("", "empty")):
+            bad = os.path.join(self.folder, "bad.textproto")
+            with open(bad, "w") as file:
+                file.write(text)
+            self.check_error(BAD, complaint, "assert", traces, "--expect", bad)
+
+    def test_assert_nothing_traced_is_never_a_pass(self):
+        never = "--kernel", "absent", "--max-launches", "0", "--phase", "all"
+        self.check(INCONCLUSIVE, "assert", tempfile.mkdtemp(dir=self.folder), *never)
+        self.check(INCONCLUSIVE, "assert", self.write("trace { }"), *never)
+        self.check(INCONCLUSIVE, "assert",
+                   self.write('trace { problem { kind: PROBLEM_OTHER_SUBSCRIBER } }'), *never)
+
+    def test_assert_formats(self):
+        traces = self.write(SERVER)
+        fail = "--kernel", "my_fp8<&>", "--launches", "256"
+        junit = os.path.join(self.folder, "junit.xml")
+        result = self.check(FAIL, "assert", traces, *fail, "--format", "json", "--junit", junit)
+        report = json.loads(result.stdout)
+        self.assertEqual(report["verdict"], "FAIL")
+        self.assertEqual(report["checks"][0]["expected"], "exactly 256")
+        suite = xml.etree.ElementTree.parse(junit).getroot()
+        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("1", "1", "0"))
+        self.assertIn("my_fp8<&>", suite.find("testcase").get("name"))
+        github = self.check(FAIL, "assert", traces, *fail, "--format", "github").stdout
+        self.assertTrue(github.startswith("::error title=hotproof FAIL::"), github)
+
+    def test_bad_input_is_one_line_and_exit_2(self):
+        traces = self.write(SERVER)
+        one = "--launches", "1"
+        self.check_error(BAD, "no such file", "assert", "/nowhere", *one)
+        self.check_error(BAD, "no such file", "report", "/nowhere")
+        self.check_error(BAD, "nothing is expected", "assert", traces)
+        self.check_error(BAD, "nothing is expected", "assert", traces, "--kernel", "k")
+        self.check_error(BAD, "NxK", "assert", traces, "--shape", "5120", *one)
+        self.check_error(BAD, "RE2", "assert", traces, "--kernel", "(", *one)
+        self.check_error(BAD, "path", "assert", traces, "--path", "nonsense", *one)
+        self.check_error(BAD, "--launches", "assert", traces, "--launches", "many")
+        self.check_error(BAD, "--launches", "assert", traces, "--launches", "-1")
+        self.check_error(BAD, "--frobnicate", "report", traces, "--frobnicate")
+        self.check_error(BAD, "--phase", "report", traces, "--phase", "later")
+        self.check_error(BAD, "cannot be read", "assert", traces, "--expect", "/nowhere")
+        for name, content in (("empty.hpt", b""), ("text.hpt", b"not a trace\n" * 50)):
+            path = os.path.join(self.folder, name)
+            with open(path, "wb") as file:
+                file.write(content)
+            self.check_error(BAD, name, "report", path)
+            self.check_error(BAD, name, "assert", path, *one)
+        broken = self.write(SERVER)
+        with open(os.path.join(broken, "hotproof-manifest.json"), "w") as file:
+            file.write("{ not json")
+        self.check_error(BAD, "manifest", "assert", broken, *one)
+
+    def test_help_and_version(self):
+        self.assertIn("report", self.check(0, "--help").stdout)
+        self.assertIn("--min-launches", self.check(0, "assert", "--help").stdout)
+        self.check(0, "--version")
+        self.check_error(BAD, "--help", "")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

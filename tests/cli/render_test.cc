@@ -1,0 +1,92 @@
+#include <google/protobuf/text_format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/render/columns.h"
+#include "cli/render/json.h"
+#include "cli/render/table.h"
+#include "proto/report.pb.h"
+
+namespace hotproof::cli::render {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+report::Report Example() {
+  report::Report report;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+    phase: "steady"
+    processes { pid: 7 name: "app" verdict: "COMPLETE: all 3 kernel launches were recorded" coverage: FULL }
+    gemms { n: 34816 k: 5120 path: "flashinfer" kernel: "a_very_long_kernel_name_that_gives_way_on_narrow_terminals"
+            launches: 12345 time_ns: 9007199254740991 exclusive_time_ns: 81200000 share: 0.5 provenance: "name" }
+    gemms { m: 8 n: 1 k: 1 path: "custom" kernel: "k" launches: 0 warmup_launches: 2 }
+  )", &report));
+  return report;
+}
+
+TEST(Json, CountsAreNumbersAndEveryFieldIsPrinted) {
+  const std::string json = ToJson(Example(), true);
+  EXPECT_THAT(json, HasSubstr("\"launches\":12345"));
+  EXPECT_THAT(json, HasSubstr("\"warmupLaunches\":0"));
+  EXPECT_THAT(json, HasSubstr("\"timeNs\":9007199254740991")) << "exact up to 2^53 - 1";
+  EXPECT_THAT(json, HasSubstr("\"problems\":[]"));
+}
+
+TEST(Json, UnknownDimsAreAbsentNotZero) {
+  const std::string json = ToJson(Example(), true);
+  const std::string first = json.substr(json.find("flashinfer"), json.find("custom") - json.find("flashinfer"));
+  EXPECT_THAT(first, Not(HasSubstr("\"m\":")));
+  EXPECT_THAT(first, HasSubstr("\"n\":34816"));
+  EXPECT_THAT(json, HasSubstr("\"m\":8"));
+}
+
+TEST(Table, FitsTheWidthAndKeepsWhatMatters) {
+  for (const int width : {200, 120, 80, 60}) {
+    const std::string table = ToTable(Example(), {.width = width, .colours = false});
+    size_t at = 0;
+    while (at < table.size()) {
+      const size_t end = table.find('\n', at);
+      EXPECT_LE(end - at, static_cast<size_t>(width)) << table;
+      at = end + 1;
+    }
+    EXPECT_THAT(table, HasSubstr("34816")) << width;
+    EXPECT_THAT(table, HasSubstr("12,345")) << width;
+    EXPECT_THAT(table, HasSubstr("81.200")) << width;
+    EXPECT_THAT(table, HasSubstr("50.0%")) << width;
+  }
+}
+
+TEST(Table, SaysWhatItLeavesOut) {
+  EXPECT_THAT(ToTable(Example(), {}), HasSubstr("1 more ran or were captured in warm-up only"));
+}
+
+TEST(Table, ColoursOnlyWhenAsked) {
+  EXPECT_THAT(ToTable(Example(), {.width = 100, .colours = false}), Not(HasSubstr("\033")));
+  EXPECT_THAT(ToTable(Example(), {.width = 100, .colours = true}), HasSubstr("\033[32mCOMPLETE\033[0m"));
+}
+
+TEST(Columns, ShortenCountsCharacters) {
+  EXPECT_EQ(Shorten("abcdef", 6), "abcdef");
+  EXPECT_EQ(Shorten("abcdefg", 6), "abc...");
+  EXPECT_EQ(DisplayWidth("µs"), 2);
+  EXPECT_EQ(Shorten("µµµµµµµ", 6), "µµµ...");
+}
+
+TEST(Columns, WrapBreaksAtSpaces) {
+  EXPECT_THAT(Wrap("one two three", 8), ElementsAre("one two", "three"));
+  EXPECT_THAT(Wrap("unbreakable", 4), ElementsAre("unbreakable"));
+}
+
+TEST(Columns, DropsTheLeastWantedFirst) {
+  std::vector<Column> columns = {{"key", {"value"}, false, false, 0},
+                                 {"late", {"xxxxxxxxxx"}, false, false, 2},
+                                 {"early", {"xxxxxxxxxx"}, false, false, 1}};
+  Fit(columns, 18);
+  ASSERT_EQ(columns.size(), 2u);
+  EXPECT_EQ(columns[1].title, "late");
+}
+
+}  // namespace
+}  // namespace hotproof::cli::render
