@@ -59,8 +59,11 @@ int Fail(int exit_code, const std::string& what) {
 std::vector<std::string> TracedEnvironment(const std::string& library, const std::string& out,
                                            const std::string& mode) {
   std::vector<std::string> preloads;
-  // A sanitizer's runtime has to be the first library of a program that is not built with it.
-  if (*HOTPROOF_SANITIZER_RUNTIME != '\0') preloads.emplace_back(HOTPROOF_SANITIZER_RUNTIME);
+  // The library of a sanitizer build needs the sanitizer's runtime as the very first one. One that
+  // was named is taken as it is.
+  if (*HOTPROOF_SANITIZER_RUNTIME != '\0' && std::getenv("HOTPROOF_LIBRARY") == nullptr) {
+    preloads.emplace_back(HOTPROOF_SANITIZER_RUNTIME);
+  }
   preloads.push_back(library);
   const char* others = std::getenv("LD_PRELOAD");
   if (others != nullptr && *others != '\0') preloads.emplace_back(others);

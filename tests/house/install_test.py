@@ -16,9 +16,9 @@ with tempfile.TemporaryDirectory(prefix="hotproof-install-") as folder:
     subprocess.run([cmake, "--install", build, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
     installed = sorted(str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file())
     print("installed:", " ".join(installed))
-    expected = ["bin/hotproof", "lib/libhotproof.so", "share/doc/hotproof/LICENSE", "share/doc/hotproof/THIRD_PARTY.md"]
-    if installed != expected:
-        sys.exit(f"expected: {' '.join(expected)}")
+    needed = ["bin/hotproof", "lib/libhotproof.so", "share/doc/hotproof/LICENSE", "share/doc/hotproof/THIRD_PARTY.md"]
+    if not set(needed) <= set(installed):
+        sys.exit(f"needed: {needed}")
 
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HOTPROOF_")}
     words = [prefix / "bin/hotproof", "doctor", "--format", "json", "-o", folder]
