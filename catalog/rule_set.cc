@@ -323,7 +323,7 @@ KernelClass CompiledRules::Classify(const ParsedName& name) const {
     return result;
   }
   if (name.root() == nullptr) return result;
-  Subject subject{name};
+  Subject subject{name, {}};
   subject.word_bits = WordBits(subject.words.Words(*name.root()));
   subject.plain = IsPlain(name);
   for (const CompiledRule& rule : rules_) {

@@ -47,9 +47,19 @@ size_t Utf8Length(std::string_view text) {
   return length;
 }
 
+bool IsPlainJson(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 &&
+         c != '"' && c != '\\';
+}
+
 void AppendJsonString(std::string_view text, std::string& out) {
   out += '"';
   while (!text.empty()) {
+    size_t plain = 0;
+    while (plain < text.size() && IsPlainJson(text[plain])) ++plain;
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const char c = text[0];
     size_t length = 1;
     if (c == '"' || c == '\\') {
@@ -79,9 +89,9 @@ void AppendField(const char* key, const std::optional<int64_t>& value, std::stri
   if (value.has_value()) out.append(",\"").append(key).append("\":").append(std::to_string(*value));
 }
 
-// Everything after the name, and the line's end.
-std::string JsonTail(const KernelClass& kernel) {
-  std::string out;
+std::string JsonLine(const std::string& name, const KernelClass& kernel) {
+  std::string out = "{\"name\":";
+  AppendJsonString(name, out);
   AppendField("path", PathName(kernel.path), out);
   AppendField("kind", KindName(kernel.kind), out);
   AppendField("aDtype", kernel.a_dtype, out);
@@ -109,9 +119,14 @@ class JsonWriter : public Writer {
   explicit JsonWriter(const Classifier& classifier) : classifier_(classifier) {}
 
   void Write(const std::string& name) override {
-    out_ += "{\"name\":";
-    AppendJsonString(name, out_);
-    out_ += Tail(name);
+    if (const auto known = lines_.find(name); known != lines_.end()) {
+      out_ += known->second;
+    } else {
+      std::string line = JsonLine(name, classifier_.Classify(name));
+      out_ += line;
+      remembered_bytes_ += name.size() + line.size();
+      if (remembered_bytes_ <= kMaxRememberedBytes) lines_.emplace(name, std::move(line));
+    }
     if (out_.size() >= kFlushBytes) Finish();
   }
   void Finish() override {
@@ -122,23 +137,12 @@ class JsonWriter : public Writer {
  private:
   // Profiles repeat the same few hundred names; a stream of different ones must not fill the
   // memory.
-  static constexpr size_t kMaxRemembered = 1 << 16;
-  static constexpr size_t kMaxRememberedName = 1 << 14;
+  static constexpr size_t kMaxRememberedBytes = 64 << 20;
   static constexpr size_t kFlushBytes = 1 << 16;
 
-  const std::string& Tail(const std::string& name) {
-    if (const auto known = tails_.find(name); known != tails_.end()) return known->second;
-    std::string tail = JsonTail(classifier_.Classify(name));
-    if (tails_.size() < kMaxRemembered && name.size() <= kMaxRememberedName) {
-      return tails_.emplace(name, std::move(tail)).first->second;
-    }
-    last_ = std::move(tail);
-    return last_;
-  }
-
   const Classifier& classifier_;
-  std::unordered_map<std::string, std::string> tails_;
-  std::string last_;
+  std::unordered_map<std::string, std::string> lines_;
+  size_t remembered_bytes_ = 0;
   std::string out_;
 };
 

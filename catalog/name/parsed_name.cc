@@ -1,7 +1,6 @@
 #include "catalog/name/parsed_name.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "catalog/name/text.h"
@@ -103,8 +102,7 @@ std::string_view NodeFactory::Save(std::string_view text) { return Concat(text, 
 std::string_view NodeFactory::Concat(std::string_view a, std::string_view b) {
   if (a.empty() && b.empty()) return {};
   auto* storage = static_cast<char*>(memory_->allocate(a.size() + b.size(), 1));
-  std::memcpy(storage, a.data(), a.size());
-  std::memcpy(storage + a.size(), b.data(), b.size());
+  std::copy(b.begin(), b.end(), std::copy(a.begin(), a.end(), storage));
   return {storage, a.size() + b.size()};
 }
 
