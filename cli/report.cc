@@ -38,7 +38,12 @@ int Run(const Options& options) {
     const TerminalStyle style = StdoutStyle();
     std::cout << render::ToTable(report, {.width = style.width, .colours = style.colours});
   }
-  if (!run->processes.empty()) return kPassed;
+  if (!run->processes.empty()) {
+    for (const analyzers::ProcessAnalysis& process : run->processes) {
+      if (process.completeness.completeness.state() != report::Completeness::NOT_COLLECTED) return kPassed;
+    }
+    return kInconclusive;
+  }
   PrintError("no trace (.hpt) found in " + options.paths.front() +
              "; run the program under hotproof run -o DIR -- COMMAND");
   return kInconclusive;

@@ -198,16 +198,21 @@ class CliTest(unittest.TestCase):
         self.check_error(BAD, "--frobnicate", "report", traces, "--frobnicate")
         self.check_error(BAD, "--phase", "report", traces, "--phase", "later")
         self.check_error(BAD, "cannot be read", "assert", traces, "--expect", "/nowhere")
-        for name, content in (("empty.hpt", b""), ("text.hpt", b"not a trace\n" * 50)):
-            path = os.path.join(self.folder, name)
-            with open(path, "wb") as file:
-                file.write(content)
-            self.check_error(BAD, name, "report", path)
-            self.check_error(BAD, name, "assert", path, *one)
+        path = os.path.join(self.folder, "text.hpt")
+        with open(path, "w") as file:
+            file.write("not a trace\n" * 50)
+        self.check_error(BAD, "text.hpt", "report", path)
+        self.check_error(BAD, "text.hpt", "assert", path, *one)
         broken = self.write(SERVER)
         with open(os.path.join(broken, "hotproof-manifest.json"), "w") as file:
             file.write("{ not json")
         self.check_error(BAD, "manifest", "assert", broken, *one)
+
+    def test_a_trace_whose_process_died_before_it_wrote_is_not_collected(self):
+        path = os.path.join(self.folder, "empty.hpt")
+        open(path, "w").close()
+        self.assertIn("NOT COLLECTED", self.check(INCONCLUSIVE, "report", path).stdout)
+        self.check(INCONCLUSIVE, "assert", path, "--kernel", "absent", "--max-launches", "0", "--phase", "all")
 
     def test_help_and_version(self):
         self.assertIn("report", self.check(0, "--help").stdout)
