@@ -20,7 +20,7 @@ namespace hotproof::kernel {
 
 inline constexpr int kTileN = 128;   // weight rows in a tile, and in a block of B's scales
 inline constexpr int kBlockK = 128;  // K elements in a unit, and in a group of A's scales
-inline constexpr int kMaxClusterSize = 8;
+inline constexpr int kMaxSplit = 8;  // CTAs that share every tile alike
 
 HOTPROOF_HOST_DEVICE constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
@@ -81,12 +81,11 @@ HOTPROOF_HOST_DEVICE constexpr int partial_slot(int cta, int segment_k_begin) {
 }
 
 // The number of CTAs for a GEMM on a GPU with `sm_count` multiprocessors. Prefers counts at which every
-// tile is cut at the same places: either whole tiles per CTA or an equal number of CTAs per tile; a few
-// more CTAs than multiprocessors are fine, because two CTAs fit on one. Otherwise one CTA per
-// multiprocessor and ranges that straddle tiles.
+// tile is cut at the same places: either whole tiles per CTA or an equal number of CTAs per tile, if that
+// occupies most multiprocessors. Otherwise one CTA per multiprocessor and ranges that straddle tiles.
 constexpr Decomposition decompose(int n, int k, int sm_count) {
   Decomposition d{ceil_div(n, kTileN), ceil_div(k, kBlockK), 1};
-  const int most = sm_count + sm_count / 24;  // 137 of 132
+  const int most = sm_count;
   const int least = sm_count - sm_count / 6;  // 110 of 132
   for (int whole = 1; whole <= 64; ++whole) {
     const int ctas = d.tiles / whole;
@@ -95,7 +94,7 @@ constexpr Decomposition decompose(int n, int k, int sm_count) {
       return d;
     }
   }
-  for (int split = kMaxClusterSize; split >= 2; --split) {
+  for (int split = kMaxSplit; split >= 2; --split) {
     const int ctas = d.tiles * split;
     if (split <= d.k_blocks && ctas >= least && ctas <= most) {
       d.ctas = ctas;

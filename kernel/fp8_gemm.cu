@@ -50,6 +50,10 @@ int m_tile_for(int m) {
   return 128;
 }
 
+// Seven units of 16 KB in flight keep the memory busy; measured, more gain nothing between kernels that
+// stand alone.
+constexpr int kDefaultStages = 7;
+
 hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise,
                         const Tuning& tuning, Plan* plan) {
   if (m < 1 || n < 1 || k < 1) return HOTPROOF_INVALID_ARGUMENT;
@@ -61,34 +65,22 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
   if (tuning.ctas > 0) plan->work.ctas = std::min(tuning.ctas, plan->work.units());
   plan->m_tile = m_tile_for(m);
 
-  const int split = plan->work.aligned_split();
-  const bool can_cluster = split >= 2 && split <= kMaxClusterSize;
-  Reduction reduction = tuning.reduction;
-  if (reduction == Reduction::kDefault) {
-    reduction = plan->m_tile <= 16 ? Reduction::kCluster : Reduction::kWorkspace;
-  }
-  plan->cluster_size = reduction == Reduction::kCluster && can_cluster ? split : 1;
-
-  const int per_sm = tuning.ctas_per_sm > 0 ? tuning.ctas_per_sm : min_ctas_per_sm(plan->m_tile);
+  // One CTA a multiprocessor, unless asked for two: then CTAs spread evenly, whatever kernels meet.
+  const int per_sm = tuning.ctas_per_sm == 2 ? 2 : 1;
   const int budget =
       std::min(device.smem_per_sm / per_sm - device.smem_reserved, device.smem_per_block);
-  int stages = kMinStages;
-  while (stages < 32 && SmemLayout(plan->m_tile, stages + 1, plan->cluster_size).total <= budget) {
-    ++stages;
+  plan->stages = tuning.stages > 0 ? std::max(tuning.stages, kMinStages) : kDefaultStages;
+  while (plan->stages > kMinStages && SmemLayout(plan->m_tile, plan->stages).total > budget) {
+    --plan->stages;
   }
-  plan->stages = tuning.stages > 0 ? std::clamp(tuning.stages, kMinStages, stages) : stages;
-  plan->smem_bytes = SmemLayout(plan->m_tile, plan->stages, plan->cluster_size).total;
-  if (plan->smem_bytes > device.smem_per_block) return HOTPROOF_UNSUPPORTED_SHAPE;
-  plan->trigger_units = tuning.trigger_units >= 0 ? tuning.trigger_units : 0;
+  plan->smem_bytes = SmemLayout(plan->m_tile, plan->stages).total;
+  if (per_sm == 1) plan->smem_bytes = std::max(plan->smem_bytes, device.smem_per_sm / 2);
+  if (plan->smem_bytes > budget) return HOTPROOF_UNSUPPORTED_SHAPE;
 
-
-  plan->prefetch_units = tuning.prefetch_units >= 0 ? tuning.prefetch_units : 0;
-
-  const bool shares_tiles = split == 0 || split >= 2;
   plan->workspace_bytes =
-      shares_tiles && plan->cluster_size == 1
-          ? kControlBytes + sizeof(float) * 2 * plan->work.ctas * kTileN * plan->m_tile
-          : 0;
+      plan->work.aligned_split() == 1
+          ? 0
+          : kControlBytes + sizeof(float) * 2 * plan->work.ctas * kTileN * plan->m_tile;
   return HOTPROOF_OK;
 }
 
@@ -177,9 +169,6 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
   p.k = args.k;
   p.work = plan.work;
   p.stages = plan.stages;
-  p.cluster_size = plan.cluster_size;
-  p.trigger_units = plan.trigger_units;
-  p.prefetch_units = plan.prefetch_units;
   p.timeline = tuning.timeline;
   if (tuning.never_wait) p.flags |= kNeverWait;
   if (args.flags & HOTPROOF_WEIGHTS_MAY_CHANGE) p.flags |= kWaitBeforeWeights;
@@ -203,7 +192,7 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
   }
 #endif
   if (!tensor_maps_available()) return cuda_failed(cudaErrorNotSupported);
-  const int promotion = tuning.l2_promotion_bytes >= 0 ? tuning.l2_promotion_bytes : 256;
+  const int promotion = tuning.l2_promotion_bytes >= 0 ? tuning.l2_promotion_bytes : 0;
   if (!encode({args.b, args.k, args.n, args.ldb, kBlockK, kTileN, true, promotion}, &p.b_map) ||
       (tokens_by_tma(plan.m_tile) &&
        !encode({args.a, args.k, args.m, args.lda, kBlockK, plan.m_tile, true, 256}, &p.a_map))) {
@@ -216,20 +205,17 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
   cudaError_t error = allow_shared_memory(kernel, plan.smem_bytes);
   if (error != cudaSuccess) return cuda_failed(error);
 
-  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchAttribute attribute = {};
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(plan.work.ctas);
   config.blockDim = dim3(block_threads(plan.m_tile));
   config.dynamicSmemBytes = plan.smem_bytes;
   config.stream = static_cast<cudaStream_t>(stream);
-  config.attrs = attributes;
+  config.attrs = &attribute;
   if (!(args.flags & HOTPROOF_NO_PROGRAMMATIC_LAUNCH)) {
-    attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
-  }
-  if (plan.cluster_size > 1) {
-    attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
-    attributes[config.numAttrs++].val.clusterDim = {static_cast<unsigned>(plan.cluster_size), 1, 1};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    config.numAttrs = 1;
   }
   error = cudaLaunchKernelEx(&config, kernel, p);
   return error == cudaSuccess ? HOTPROOF_OK : cuda_failed(error);

@@ -21,25 +21,20 @@ enum class Mutation {
   kScaleTwice       // one 128 x 128 block's scale is off by a factor of 2
 };
 
-enum class Reduction { kDefault, kWorkspace, kCluster };
-
 // When a CTA reached each moment of sm90_fp8_gemm.cuh, in %globaltimer ns and its multiprocessor's cycles.
 struct Timeline {
   uint64_t ns[8];
   uint64_t cycles[8];
 };
 
-// 0, kDefault, or -1 where 0 means something: the library's choice.
+// 0, or -1 where 0 means something: the library's choice.
 struct Tuning {
   int ctas = 0;
   int stages = 0;
-  Reduction reduction = Reduction::kDefault;
-  int trigger_units = -1;    // -1: default
-  int ctas_per_sm = 0;       // 1: stages may fill a multiprocessor's shared memory; 2: half of it
-  int l2_promotion_bytes = -1;
-  int prefetch_units = -1;   // asked into L2 at the start, beyond the ring
-  bool never_wait = false;   // test builds: ignore the previous kernel (wrong, but shows what waiting costs)
-  Timeline* timeline = nullptr;  // for Mutation::kTimed: device memory, one per CTA
+  int ctas_per_sm = 0;          // 2: leaves room for a second CTA, of this kernel or the next
+  int l2_promotion_bytes = -1;  // of the weights' tensor map: 0 (none), 128, 256
+  bool never_wait = false;      // test builds: ignore the previous kernel (wrong, but shows what waiting costs)
+  Timeline* timeline = nullptr; // for Mutation::kTimed: device memory, one per CTA
 };
 
 // What a call will do: all of it is decided before anything is enqueued.
@@ -47,9 +42,6 @@ struct Plan {
   Decomposition work;
   int m_tile;  // 8, 16, 32, 64, 128
   int stages;
-  int cluster_size;
-  int trigger_units;
-  int prefetch_units;
   int smem_bytes;
   size_t workspace_bytes;
 };

@@ -49,28 +49,12 @@ __device__ inline bool mbarrier_try_wait(uint32_t bar, uint32_t parity) {
       : "memory");
   return done != 0;
 }
-__device__ inline bool mbarrier_try_wait_cluster(uint32_t bar, uint32_t parity) {
-  uint32_t done;
-  asm volatile(
-      "{\n .reg .pred p;\n"
-      " mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-      " selp.u32 %0, 1, 0, p;\n}"
-      : "=r"(done)
-      : "r"(bar), "r"(parity)
-      : "memory");
-  return done != 0;
-}
 __device__ inline void count_spin(uint32_t& spins) {
   if (HOTPROOF_SPIN_LIMIT > 0 && ++spins > static_cast<uint32_t>(HOTPROOF_SPIN_LIMIT)) __trap();
 }
 __device__ inline void mbarrier_wait(uint32_t bar, uint32_t parity) {
   uint32_t spins = 0;
   while (!mbarrier_try_wait(bar, parity)) count_spin(spins);
-}
-// For barriers that other CTAs of the cluster arrive on: their writes are visible afterwards.
-__device__ inline void mbarrier_wait_cluster(uint32_t bar, uint32_t parity) {
-  uint32_t spins = 0;
-  while (!mbarrier_try_wait_cluster(bar, parity)) count_spin(spins);
 }
 
 // --- copies -----------------------------------------------------------------------------------------
@@ -90,11 +74,6 @@ __device__ inline void tma_load_2d(uint32_t dst, const CUtensorMap* map, int x, 
       "l"(map), "r"(x), "r"(y), "r"(bar), "l"(policy)
       : "memory");
 }
-// The same box into L2 only.
-__device__ inline void tma_prefetch_2d(const CUtensorMap* map, int x, int y) {
-  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(x), "r"(y)
-               : "memory");
-}
 // 16-byte aligned contiguous bytes -> shared memory.
 __device__ inline void bulk_load(uint32_t dst, const void* src, uint32_t bytes, uint32_t bar,
                                  uint64_t policy) {
@@ -103,6 +82,9 @@ __device__ inline void bulk_load(uint32_t dst, const void* src, uint32_t bytes, 
       "[%0], [%1], %2, [%3], %4;" ::"r"(dst),
       "l"(src), "r"(bytes), "r"(bar), "l"(policy)
       : "memory");
+}
+__device__ inline void prefetch_l2(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");
 }
 // 4 bytes -> shared memory, or 4 zero bytes without reading src.
 __device__ inline void cp_async_4(uint32_t dst, const void* src, bool read) {
@@ -129,28 +111,6 @@ __device__ inline void grid_dependency_wait() { asm volatile("griddepcontrol.wai
 // Lets the next kernel of the stream start, once every CTA has said so or ended.
 __device__ inline void launch_dependents() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
-
-// --- cluster ------------------------------------------------------------------------------------------
-__device__ inline void cluster_arrive() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-}
-__device__ inline void cluster_wait() {
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-// The address of `local` in the shared memory of CTA `rank` of this cluster.
-__device__ inline uint32_t map_to_cta(uint32_t local, uint32_t rank) {
-  uint32_t remote;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(local), "r"(rank));
-  return remote;
-}
-__device__ inline void store_remote_v4(uint32_t address, float a, float b, float c, float d) {
-  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(a), "f"(b),
-               "f"(c), "f"(d)
-               : "memory");
-}
-__device__ inline void mbarrier_arrive_remote(uint32_t bar) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(bar) : "memory");
 }
 
 // --- small things ---------------------------------------------------------------------------------------

@@ -27,9 +27,6 @@ struct GemmParams {
   int m, n, k;  // first: tracers read the shape from the argument bytes
   Decomposition work;
   int stages;
-  int cluster_size;   // > 1: a tile's segments are the CTAs of one cluster and meet in shared memory
-  int prefetch_units; // weights beyond the first ring that are asked into L2 at the start
-  int trigger_units;  // the next kernel may start when this many units are left to load
   uint32_t flags;     // kWaitBeforeWeights, kPowerOfTwoScales
   const float* a_scale;
   int64_t a_scale_stride_m, a_scale_stride_k;
@@ -63,18 +60,14 @@ HOTPROOF_HOST_DEVICE constexpr int block_threads(int m_tile) { return 32 * (kCon
 // Arrivals that complete a stage: the weights' TMA and one token warp; with TMA for tokens too, their
 // TMA and 32 lanes' scale copies.
 HOTPROOF_HOST_DEVICE constexpr int full_arrivals(int m_tile) { return tokens_by_tma(m_tile) ? 1 + 1 + 32 : 1 + 1; }
-// Two CTAs fit on a multiprocessor, so that the next kernel's loads run beside this kernel's tail.
-HOTPROOF_HOST_DEVICE constexpr int min_ctas_per_sm(int m_tile) { return m_tile <= 64 ? 2 : 1; }
-
 // Byte offsets in dynamic shared memory.
 struct SmemLayout {
-  int a, scales, reduce, barriers, total;
-  HOTPROOF_HOST_DEVICE constexpr SmemLayout(int m_tile, int stages, int cluster_size)
+  int a, scales, barriers, total;
+  HOTPROOF_HOST_DEVICE constexpr SmemLayout(int m_tile, int stages)
       : a(stages * kUnitBytes),
         scales(a + stages * m_tile * kBlockK),
-        reduce(scales + stages * (m_tile + 4) * 4),
-        barriers(reduce + (cluster_size - 1) * kTileN * m_tile * 4),
-        total(barriers + (2 * stages + kConsumerWarps) * 8) {}
+        barriers(scales + stages * (m_tile + 4) * 4),
+        total(barriers + 2 * stages * 8) {}
 };
 
 // The ring of stages. Stage s holds one unit of weights, the same K block of A, A's scales [kMTile] and
@@ -90,9 +83,6 @@ struct Ring {
   __device__ uint32_t scales(int s) const { return base + layout.scales + s * (kMTile + 4) * 4; }
   __device__ uint32_t full(int s) const { return base + layout.barriers + s * 8; }
   __device__ uint32_t empty(int s) const { return base + layout.barriers + (stages + s) * 8; }
-  __device__ uint32_t reduce_barrier(int warp) const {
-    return base + layout.barriers + (2 * stages + warp) * 8;
-  }
 };
 
 struct Cursor {
@@ -149,28 +139,18 @@ template <int kMTile, Mutation kMutation>
 __device__ void feed_weights(const GemmParams& p, const Ring<kMTile>& ring, int begin, int end) {
   UnitWalk at(p.work, begin);
   int left = end - begin;
-  int trigger_left = min(left, p.trigger_units + 1);
   uint32_t phase = 1;  // the first pass over the ring finds every stage empty
   while (true) {
     for (int stage = 0; stage < ring.stages; ++stage) {
       ptx::mbarrier_wait(ring.empty(stage), phase);
       load_weights(p, ring, stage, at);
-      if (left == trigger_left) ptx::launch_dependents();
       if (--left == 0) {
         note<kMutation>(p, kLastIssue);
         return;
       }
       at.next();
     }
-    if (phase == 1) {
-      // The ring is full and stays so until the previous kernel's results are there. Meanwhile more weights
-      // can come as far as L2.
-      UnitWalk ahead = at;
-      for (int i = 0; i < min(left, p.prefetch_units); ++i, ahead.next()) {
-        ptx::tma_prefetch_2d(&p.b_map, ahead.k0, ahead.n0);
-      }
-      note<kMutation>(p, kPrimed);
-    }
+    if (phase == 1) note<kMutation>(p, kPrimed);
     phase ^= 1;
   }
 }
@@ -182,6 +162,16 @@ __device__ const float* b_scale_address(const GemmParams& p, int tile, int k_blo
            (tile % p.work.k_blocks) * p.b_scale_stride_k;
   }
   return p.b_scale + tile * p.b_scale_stride_n + k_block * p.b_scale_stride_k;
+}
+
+// B's scales are few bytes, but once 12 MB of weights are queued at the memory they would wait behind them:
+// ask for them first.
+template <Mutation kMutation>
+__device__ void prefetch_b_scales(const GemmParams& p, int begin, int end, int lane) {
+  for (int unit = begin + lane; unit < end; unit += 32) {
+    const int tile = unit / p.work.k_blocks;
+    ptx::prefetch_l2(b_scale_address<kMutation>(p, tile, unit - tile * p.work.k_blocks));
+  }
 }
 
 // Where bytes [16 * chunk, 16 * chunk + 16) of a row of A lie in a stage, with the 128-byte swizzle.
@@ -324,69 +314,35 @@ __device__ void store_tile(const GemmParams& p, int tile, int warp, int lane,
   }
 }
 
-// The tile's segments are the CTAs of one cluster: all but the first send theirs to the first one's
-// shared memory; it adds them in K order and stores.
-template <int kMTile, Mutation kMutation>
-__device__ void reduce_in_cluster(const GemmParams& p, const Ring<kMTile>& ring, int rank, int tile,
-                                  int warp, int lane, float (&acc)[kMTile / 2]) {
-  const auto address = [&](int from, int j) {
-    return ring.base + ring.layout.reduce +
-           ((((from - 1) * kConsumerWarps + warp) * (kMTile / 8) + j) * 32 + lane) * 16;
-  };
-  if (rank > 0) {
-#pragma unroll
-    for (int j = 0; j < kMTile / 8; ++j) {
-      ptx::store_remote_v4(ptx::map_to_cta(address(rank, j), 0), acc[4 * j], acc[4 * j + 1],
-                           acc[4 * j + 2], acc[4 * j + 3]);
-    }
-    __syncwarp();
-    if (lane == 0) ptx::mbarrier_arrive_remote(ptx::map_to_cta(ring.reduce_barrier(warp), 0));
-    return;
-  }
-  ptx::mbarrier_wait_cluster(ring.reduce_barrier(warp), 0);
-  for (int from = 1; from < p.cluster_size; ++from) {
-#pragma unroll
-    for (int j = 0; j < kMTile / 8; ++j) {
-      float4 other;
-      asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                   : "=f"(other.x), "=f"(other.y), "=f"(other.z), "=f"(other.w)
-                   : "r"(address(from, j))
-                   : "memory");
-      acc[4 * j] += other.x;
-      acc[4 * j + 1] += other.y;
-      acc[4 * j + 2] += other.z;
-      acc[4 * j + 3] += other.w;
-    }
-  }
-  store_tile<kMTile, kMutation>(p, tile, warp, lane, acc);
-}
-
 // The tile's segments meet in the workspace: each warp writes its part and takes a ticket; the warp that
 // finds all others arrived adds all parts in K order, whatever the order of arrival, and stores.
 template <int kMTile, Mutation kMutation>
 __device__ void reduce_in_workspace(const GemmParams& p, int cta, const Segment& segment, int warp,
-                                    int lane, const float (&acc)[kMTile / 2]) {
+                                    int lane, float (&acc)[kMTile / 2]) {
+  // Few tokens: the last warp adds its own part from registers. Many: registers are short, it reads its
+  // own part back.
+  constexpr bool kKeepOwn = kMTile <= 32 && kMutation != Mutation::kStaleWorkspace;
   const auto part = [&](int slot, int j) {
     return reinterpret_cast<float4*>(p.partials) +
            ((static_cast<int64_t>(slot) * kConsumerWarps + warp) * (kMTile / 8) + j) * 32 + lane;
   };
-  const int own_slot = partial_slot(cta, segment.k_begin);
   const int first = p.work.first_cta(segment.tile);
   const int last = p.work.last_cta(segment.tile);
   int* ticket = p.tickets + segment.tile * kConsumerWarps + warp;
   int arrived = 0;
   // A tile's first segment is its CTA's last work: the others may well be there already, and then its own
   // part need not go through memory.
-  if (segment.k_begin == 0 && lane == 0) arrived = ptx::load_acquire(ticket);
-  arrived = __shfl_sync(~0u, arrived, 0);
-  if (kMutation != Mutation::kStaleWorkspace && arrived < last - first) {
+  if (kKeepOwn && segment.k_begin == 0) {
+    if (lane == 0) arrived = ptx::load_acquire(ticket);
+    arrived = __shfl_sync(~0u, arrived, 0);
+  }
+  if (arrived < last - first) {
+    const int own_slot = partial_slot(cta, segment.k_begin);
 #pragma unroll
-    for (int j = 0; j < kMTile / 8; ++j) {
+    for (int j = 0; j < kMTile / 8 && kMutation != Mutation::kStaleWorkspace; ++j) {
       __stcg(part(own_slot, j),
              make_float4(acc[4 * j], acc[4 * j + 1], acc[4 * j + 2], acc[4 * j + 3]));
     }
-  }
-  if (arrived < last - first) {
     // The warp barrier and the atomic's release order all lanes' parts before the ticket; its acquire, and
     // the shuffle, order the others' parts before the loads below.
     __syncwarp();
@@ -394,23 +350,31 @@ __device__ void reduce_in_workspace(const GemmParams& p, int cta, const Segment&
     arrived = __shfl_sync(~0u, arrived, 0);
     if (arrived < last - first) return;
   }
-  float sum[kMTile / 2];
+  float own[kKeepOwn ? kMTile / 2 : 1];
+  if constexpr (kKeepOwn) {
+#pragma unroll
+    for (int i = 0; i < kMTile / 2; ++i) own[i] = acc[i];
+  }
   for (int from = first; from <= last; ++from) {
     const int slot = partial_slot(from, from == first ? 0 : 1);
 #pragma unroll
     for (int j = 0; j < kMTile / 8; ++j) {
-      const float4 other =
-          from == cta && kMutation != Mutation::kStaleWorkspace
-              ? make_float4(acc[4 * j], acc[4 * j + 1], acc[4 * j + 2], acc[4 * j + 3])
-              : __ldcg(part(slot, j));
-      sum[4 * j] = from == first ? other.x : sum[4 * j] + other.x;
-      sum[4 * j + 1] = from == first ? other.y : sum[4 * j + 1] + other.y;
-      sum[4 * j + 2] = from == first ? other.z : sum[4 * j + 2] + other.z;
-      sum[4 * j + 3] = from == first ? other.w : sum[4 * j + 3] + other.w;
+      float4 other;
+      if (kKeepOwn && from == cta) {
+        if constexpr (kKeepOwn) {
+          other = make_float4(own[4 * j], own[4 * j + 1], own[4 * j + 2], own[4 * j + 3]);
+        }
+      } else {
+        other = __ldcg(part(slot, j));
+      }
+      acc[4 * j] = from == first ? other.x : acc[4 * j] + other.x;
+      acc[4 * j + 1] = from == first ? other.y : acc[4 * j + 1] + other.y;
+      acc[4 * j + 2] = from == first ? other.z : acc[4 * j + 2] + other.z;
+      acc[4 * j + 3] = from == first ? other.w : acc[4 * j + 3] + other.w;
     }
   }
   if (lane == 0) *ticket = 0;
-  store_tile<kMTile, kMutation>(p, segment.tile, warp, lane, sum);
+  store_tile<kMTile, kMutation>(p, segment.tile, warp, lane, acc);
 }
 
 // --- multiplying ------------------------------------------------------------------------------------------
@@ -474,9 +438,6 @@ __device__ void consume(const GemmParams& p, const Ring<kMTile>& ring, int cta, 
     if constexpr (kMutation == Mutation::kReadOnly) continue;
     if (segment.k_end - segment.k_begin == p.work.k_blocks) {
       store_tile<kMTile, kMutation>(p, segment.tile, warp, lane, acc);
-    } else if (p.cluster_size > 1) {
-      ptx::cluster_wait();  // every CTA of the cluster has initialised its barriers
-      reduce_in_cluster<kMTile, kMutation>(p, ring, cta % p.cluster_size, segment.tile, warp, lane, acc);
     } else {
       reduce_in_workspace<kMTile, kMutation>(p, cta, segment, warp, lane, acc);
     }
@@ -486,7 +447,7 @@ __device__ void consume(const GemmParams& p, const Ring<kMTile>& ring, int cta, 
 // --- the kernel ---------------------------------------------------------------------------------------------
 
 template <int kMTile, bool kQuantise, Mutation kMutation>
-__global__ void __launch_bounds__(block_threads(kMTile), min_ctas_per_sm(kMTile))
+__global__ void __launch_bounds__(block_threads(kMTile), 1)
     sm90_fp8_gemm_1x128_128x128(const __grid_constant__ GemmParams p) {
   extern __shared__ __align__(1024) uint8_t smem[];
   const int warp = threadIdx.x / 32;
@@ -494,43 +455,40 @@ __global__ void __launch_bounds__(block_threads(kMTile), min_ctas_per_sm(kMTile)
   const int cta = blockIdx.x;
   const int begin = p.work.begin(cta);
   const int end = p.work.begin(cta + 1);
-  const Ring<kMTile> ring{ptx::smem_address(smem), p.stages,
-                          SmemLayout(kMTile, p.stages, p.cluster_size)};
+  const Ring<kMTile> ring{ptx::smem_address(smem), p.stages, SmemLayout(kMTile, p.stages)};
 
   if (threadIdx.x == 32 * kConsumerWarps) {
+    // Only one CTA fits on a multiprocessor: the next kernel's may come as soon as there is room, one by
+    // one, and load their first weights while the last of ours still compute.
+    ptx::launch_dependents();
     ptx::prefetch_tensor_map(&p.b_map);
     note<kMutation>(p, kStart);
     for (int s = 0; s < p.stages; ++s) {
       ptx::mbarrier_init(ring.full(s), full_arrivals(kMTile));
       ptx::mbarrier_init(ring.empty(s), kConsumerWarps);
     }
-    for (int w = 0; w < kConsumerWarps; ++w) {
-      ptx::mbarrier_init(ring.reduce_barrier(w), max(1, p.cluster_size - 1));
-    }
     ptx::fence_mbarrier_init();
     ptx::fence_proxy_async();
     if (p.launch_counter != nullptr && cta == 0) atomicAdd(p.launch_counter, 1);
   }
+  if (warp == kConsumerWarps + 1 && !(p.flags & kWaitBeforeWeights)) {
+    prefetch_b_scales<kMutation>(p, begin, end, lane);
+  }
   __syncthreads();
-  if (p.cluster_size > 1) ptx::cluster_arrive();
 
   if (warp < kConsumerWarps) {
     consume<kMTile, kMutation>(p, ring, cta, begin, end, warp, lane);
     if (threadIdx.x == 0) note<kMutation>(p, kEnd);
-    return;
-  }
-  if (warp == kConsumerWarps) {
+  } else if (warp == kConsumerWarps) {
     if (lane == 0) {
       if (p.flags & kWaitBeforeWeights) ptx::grid_dependency_wait();
       feed_weights<kMTile, kMutation>(p, ring, begin, end);
     }
-    __syncwarp();
   } else if constexpr (tokens_by_tma(kMTile)) {
     feed_tokens_by_tma<kMTile, kMutation>(p, ring, begin, end, lane);
   } else {
     feed_tokens<kMTile, kQuantise, kMutation>(p, ring, begin, end, warp - kConsumerWarps - 1, lane);
   }
-  if (p.cluster_size > 1) ptx::cluster_wait();
 }
 
 }  // namespace hotproof::kernel

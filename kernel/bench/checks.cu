@@ -29,9 +29,8 @@ std::string text(const Mismatch& mismatch) {
   return std::to_string(mismatch.count) + " elements outside, first " + mismatch.first + "; " + ratio;
 }
 
-Tuning with(Reduction reduction, int ctas = 0) {
+Tuning with_ctas(int ctas) {
   Tuning tuning;
-  tuning.reduction = reduction;
   tuning.ctas = ctas;
   return tuning;
 }
@@ -110,8 +109,7 @@ void check_any_bytes(CublasLt* cublaslt) {
   }
 }
 
-// Both reductions, other CTA counts and stage counts: all give what the default gives where the cuts are
-// the same, and stay in the bound where they aren't.
+// Other CTA counts stay in the bound; ring depth and room for a second CTA change no bit.
 void check_decompositions() {
   Problem p(8, 1024, 2304);
   p.fill_random(11);
@@ -120,20 +118,21 @@ void check_decompositions() {
   bool good = true;
   std::string detail;
   for (int ctas : {1, 3, 8, 16, 24, 48, 64, 100, 131, 132, 144}) {
-    const auto workspace = p.run(8, with(Reduction::kWorkspace, ctas));
-    const auto cluster = p.run(8, with(Reduction::kCluster, ctas));
-    Tuning shallow = with(Reduction::kWorkspace, ctas);
+    const auto d = p.run(8, with_ctas(ctas));
+    Tuning shallow = with_ctas(ctas);
     shallow.stages = 3;
-    const auto three_stages = p.run(8, shallow);
-    const Mismatch mismatch = compare(reference, p.host(8), workspace.data(), p.ldd());
-    if (mismatch.count > 0 || workspace != cluster || workspace != three_stages) {
+    Tuning deep = with_ctas(ctas);
+    deep.stages = 12;
+    Tuning two = with_ctas(ctas);
+    two.ctas_per_sm = 2;
+    const bool same = d == p.run(8, shallow) && d == p.run(8, deep) && d == p.run(8, two);
+    const Mismatch mismatch = compare(reference, p.host(8), d.data(), p.ldd());
+    if (mismatch.count > 0 || !same) {
       good = false;
-      detail += std::to_string(ctas) + " CTAs: " + text(mismatch) +
-                (workspace != cluster ? ", cluster differs" : "") +
-                (workspace != three_stages ? ", three stages differ" : "") + "; ";
+      detail += std::to_string(ctas) + " CTAs: " + text(mismatch) + (same ? "" : ", bits differ") + "; ";
     }
   }
-  report("every decomposition, reduction and ring depth", good, detail);
+  report("every decomposition and ring depth", good, detail);
 }
 
 void check_special_values() {
@@ -148,11 +147,11 @@ void check_special_values() {
   p.a_scale_at(9, 1) = 3e38f;
   p.upload();
   const Reference reference = compute(p.host(16));
-  for (Reduction reduction : {Reduction::kWorkspace, Reduction::kCluster}) {
-    const auto d = p.run(16, with(reduction));
+  for (int ctas : {0, 5}) {  // tiles of their own, shared tiles
+    const auto d = p.run(16, with_ctas(ctas));
     const Mismatch mismatch = compare(reference, p.host(16), d.data(), p.ldd());
-    report(std::string("NaN, inf, zero, denormal and huge scales, ") +
-               (reduction == Reduction::kCluster ? "cluster" : "workspace"),
+    report("NaN, inf, zero, denormal and huge scales, " +
+               (ctas ? std::to_string(ctas) + " CTAs" : std::string("default")),
            mismatch.count == 0, text(mismatch));
   }
 }
@@ -181,10 +180,10 @@ void check_refusals() {
   hotproof_fp8_gemm_args wide = p.args(8);
   wide.m = 33;
   good &= hotproof_fp8_gemm_bf16(&wide, nullptr) == HOTPROOF_UNSUPPORTED_SHAPE;
-  // Forced into the workspace with none given.
+  // Three CTAs share tiles, and no workspace is given.
   hotproof_fp8_gemm_args none = p.args(8);
   none.workspace = nullptr;
-  good &= launch(none, nullptr, false, with(Reduction::kWorkspace, 3), Mutation::kNone) ==
+  good &= launch(none, nullptr, false, with_ctas(3), Mutation::kNone) ==
           HOTPROOF_WORKSPACE_TOO_SMALL;
   report("bad arguments are refused", good && cudaGetLastError() == cudaSuccess);
 }
@@ -205,8 +204,8 @@ void check_mutations() {
     p.fill_random(21);
     p.upload();
     const Reference reference = compute(p.host(8));
-    const auto good = p.run(8, with(Reduction::kWorkspace, 13));
-    const auto bad = p.run(8, with(Reduction::kWorkspace, 13), c.mutation);
+    const auto good = p.run(8, with_ctas(13));
+    const auto bad = p.run(8, with_ctas(13), c.mutation);
     const int64_t sane = compare(reference, p.host(8), good.data(), p.ldd()).count;
     const int64_t caught = compare(reference, p.host(8), bad.data(), p.ldd()).count;
     report(std::string("the bound catches ") + c.name, sane == 0 && caught > 0,
@@ -266,12 +265,12 @@ void check_quantisation() {
         args.ldd = kN;
         args.flags = flags;
         HOTPROOF_CHECK(cudaMemset(d.get(), 0xff, d.size() * 2));
-        HOTPROOF_CHECK(launch(args, nullptr, false, with(Reduction::kDefault, ctas), Mutation::kNone));
+        HOTPROOF_CHECK(launch(args, nullptr, false, with_ctas(ctas), Mutation::kNone));
         const auto apart = d.download();
         args.a = device_x.get();
         args.a_scale = nullptr;
         HOTPROOF_CHECK(cudaMemset(d.get(), 0xff, d.size() * 2));
-        HOTPROOF_CHECK(launch(args, nullptr, true, with(Reduction::kDefault, ctas), Mutation::kNone));
+        HOTPROOF_CHECK(launch(args, nullptr, true, with_ctas(ctas), Mutation::kNone));
         if (d.download() != apart) {
           same = false;
           where += "M = " + std::to_string(m) + ", " + std::to_string(ctas) + " CTAs; ";
@@ -306,12 +305,12 @@ void check_changing_weights() {
 
 // Thousands of runs on two streams at once, beside a kernel that hogs memory, with partial sums poisoned
 // in between, as launches and as a graph; every run compared on the device.
-void check_determinism(int runs, Reduction reduction, int m) {
+void check_determinism(int runs, int ctas, int m) {
   constexpr int kN = 5120, kK = 6144, kStreams = 2;
   Problem p(m, kN, kK);
   p.fill_random(33);
   p.upload();
-  const auto want = p.run(m, with(reduction));
+  const auto want = p.run(m, with_ctas(ctas));
   const DeviceBuffer<uint16_t> want_device(want);
   DeviceBuffer<unsigned long long> different(1);
   different.fill_bytes(0);
@@ -334,7 +333,7 @@ void check_determinism(int runs, Reduction reduction, int m) {
     HOTPROOF_CHECK(cudaMemsetAsync(outputs[s].get(), 0xff, outputs[s].size() * 2, streams[s]));
     HOTPROOF_CHECK(cudaMemsetAsync(workspaces[s].get() + kControlBytes, 0xff,
                                    workspaces[s].size() - kControlBytes, streams[s]));
-    HOTPROOF_CHECK(launch(args, streams[s], false, with(reduction), Mutation::kNone));
+    HOTPROOF_CHECK(launch(args, streams[s], false, with_ctas(ctas), Mutation::kNone));
     count_different(outputs[s].get(), want_device.get(), want.size(), different.get(), streams[s]);
   };
   std::vector<Graph> graphs;
@@ -365,9 +364,8 @@ void check_determinism(int runs, Reduction reduction, int m) {
     HOTPROOF_CHECK(cudaMemcpy(control.data(), workspace.get(), kControlBytes, cudaMemcpyDeviceToHost));
     zero &= std::all_of(control.begin(), control.end(), [](uint8_t b) { return b == 0; });
   }
-  report(std::string("determinism under load, ") +
-             (reduction == Reduction::kCluster ? "cluster" : "workspace") + ", M = " +
-             std::to_string(m) + ", " + std::to_string(done) + " runs on 2 streams",
+  report("determinism under load, " + (ctas ? std::to_string(ctas) + " CTAs" : std::string("default")) +
+             ", M = " + std::to_string(m) + ", " + std::to_string(done) + " runs on 2 streams",
          count == 0 && zero,
          count ? std::to_string(count) + " words differ" : (zero ? "" : "tickets are not zero"));
   for (cudaStream_t stream : streams) cudaStreamDestroy(stream);
@@ -417,6 +415,29 @@ void check_full_shapes(CublasLt* cublaslt) {
 
 }  // namespace
 
+int run_tiny() {
+  failures = 0;
+  Problem p(128, 384, 640);
+  p.fill_random(6);
+  p.upload();
+  const Reference reference = compute(p.host(128));
+  for (int m : {5, 8, 16, 32, 64, 128}) {
+    for (const Tuning& tuning : {with_ctas(7), Tuning()}) {
+      const auto d = p.run(m, tuning);
+      const Mismatch mismatch = compare(reference, p.host(m), d.data(), p.ldd());
+      if (mismatch.count > 0) report("M = " + std::to_string(m), false, text(mismatch));
+    }
+  }
+  const DeviceBuffer<uint16_t> x(std::vector<uint16_t>(8 * 640, float_to_bf16(1.5f)));
+  hotproof_fp8_gemm_args args = p.args(8);
+  args.a = x.get();
+  args.lda = 640;
+  HOTPROOF_CHECK(hotproof_fp8_gemm_bf16(&args, nullptr));
+  HOTPROOF_CHECK(cudaDeviceSynchronize());
+  std::printf("%d checks failed\n", failures);
+  return failures;
+}
+
 int run_checks(const CheckOptions& options) {
   failures = 0;
   check_refusals();
@@ -429,9 +450,9 @@ int run_checks(const CheckOptions& options) {
   check_changing_weights();
   if (options.full_shapes) check_full_shapes(options.cublaslt);
   if (options.determinism_runs > 0) {
-    check_determinism(options.determinism_runs, Reduction::kCluster, 8);
-    check_determinism(options.determinism_runs, Reduction::kWorkspace, 8);
-    check_determinism(std::min(options.determinism_runs, 1000), Reduction::kDefault, 64);
+    check_determinism(options.determinism_runs, 0, 8);
+    check_determinism(options.determinism_runs, 132, 8);
+    check_determinism(std::min(options.determinism_runs, 1000), 0, 64);
   }
   if (take_launch_count() >= 0) {
     Problem p(8, 256, 256);

@@ -18,6 +18,9 @@ struct CheckOptions {
 // Number of checks that failed.
 int run_checks(const CheckOptions& options);
 
+// A few small launches of every kind, for compute-sanitizer.
+int run_tiny();
+
 }  // namespace hotproof::kernel::bench
 
 #endif  // HOTPROOF_KERNEL_BENCH_CHECKS_H_

@@ -1,4 +1,5 @@
 // fp8_gemm_bench: checks the FP8 GEMM on the GPU it finds, then times it beside its baselines.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <sstream>
@@ -11,8 +12,8 @@ namespace {
 
 constexpr char kUsage[] =
     "fp8_gemm_bench: checks the FP8 block-scaled GEMM, then times it beside its baselines\n"
-    "  --parts P        comma list of check,shapes,forward,sandwich,sweep,reads,timeline,once\n"
-    "                   (default: all but the last four)\n"
+    "  --parts P        comma list of check,shapes,forward,sandwich,sweep,reads,timeline,once,\n"
+    "                   tiny (default: check,shapes,forward,sandwich)\n"
     "  --shapes S       comma list of gate_up,down,attn_out,lin_in,qkv (default: all)\n"
     "  --m M            comma list of rows, 1..128 (default: 1,2,4,8,16,32,64,128)\n"
     "  --forward-m M    rows for forward and sandwich (default: 8)\n"
@@ -21,6 +22,8 @@ constexpr char kUsage[] =
     "  --determinism R  runs of the determinism check (default: 10000)\n"
     "  --quick          skip the five full-size shapes in the check\n"
     "  --layers L       layers of weights, 4..64 (default: 64, needs 26 GB)\n"
+    "  --tuning SHAPE:KEY=N,...  override the library's choice for a shape: ctas, stages, per_sm;\n"
+    "                   may be repeated\n"
     "  --cublaslt PATH  libcublasLt.so.13 to open\n"
     "  --json FILE      write all numbers\n"
     "Exit: 0 all checks held, 1 a check failed or CUDA did, 2 usage.\n";
@@ -40,6 +43,7 @@ struct Options {
   std::set<std::string> baselines = {"roof", "cublaslt"};
   int replays = 200, determinism = 10000, layers = 64;
   bool quick = false;
+  Tuning tuning[kShapeCount] = {};
   std::string cublaslt, json;
 };
 
@@ -81,6 +85,32 @@ bool parse_number(const std::string& text, int low, int high, int* number) {
   return *number >= low && *number <= high;
 }
 
+// SHAPE:KEY=N,KEY=N
+bool parse_tuning(const std::string& text, Tuning* tunings) {
+  const size_t colon = text.find(':');
+  std::vector<ShapeId> shapes;
+  if (colon == std::string::npos || !parse_shapes(text.substr(0, colon), &shapes)) return false;
+  for (const std::string& item : split(text.substr(colon + 1))) {
+    const size_t equal = item.find('=');
+    if (equal == std::string::npos) return false;
+    const std::string key = item.substr(0, equal);
+    const int value = std::atoi(item.c_str() + equal + 1);
+    for (ShapeId shape : shapes) {
+      Tuning& t = tunings[shape];
+      if (key == "ctas") {
+        t.ctas = value;
+      } else if (key == "stages") {
+        t.stages = value;
+      } else if (key == "per_sm") {
+        t.ctas_per_sm = value;
+      } else {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 bool parse(int argc, char** argv, Options* o) {
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
@@ -92,7 +122,7 @@ bool parse(int argc, char** argv, Options* o) {
     const std::string value = argv[++i];
     bool good = true;
     if (flag == "--parts") {
-      good = parse_set(value, {"check", "shapes", "forward", "sandwich", "sweep", "reads", "timeline", "once"}, &o->parts);
+      good = parse_set(value, {"check", "shapes", "forward", "sandwich", "sweep", "reads", "timeline", "once", "tiny"}, &o->parts);
     } else if (flag == "--shapes") {
       good = parse_shapes(value, &o->shapes);
     } else if (flag == "--m") {
@@ -107,6 +137,8 @@ bool parse(int argc, char** argv, Options* o) {
       good = parse_number(value, 0, 10000000, &o->determinism);
     } else if (flag == "--layers") {
       good = parse_number(value, 4, 64, &o->layers);
+    } else if (flag == "--tuning") {
+      good = parse_tuning(value, o->tuning);
     } else if (flag == "--cublaslt") {
       o->cublaslt = value;
     } else if (flag == "--json") {
@@ -147,6 +179,7 @@ int run(const Options& o, const std::string& command) {
       return 1;
     }
   }
+  if (o.parts.count("tiny") && run_tiny() > 0) return 1;
   Records records;
   ClockSummary clocks;
   if (o.parts.count("shapes") || o.parts.count("forward") || o.parts.count("sandwich") ||
@@ -156,6 +189,7 @@ int run(const Options& o, const std::string& command) {
     HOTPROOF_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     Workload workload(o.layers, stream);
     TimingContext context{workload, cublaslt.get(), o.baselines, o.replays, stream, records};
+    std::copy(std::begin(o.tuning), std::end(o.tuning), std::begin(context.tuning));
     ClockSampler sampler;
     if (o.parts.count("reads")) sweep_reads(context, o.shapes);
     if (o.parts.count("once")) once(context, o.shapes, o.ms.front());

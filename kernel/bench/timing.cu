@@ -9,7 +9,7 @@
 namespace hotproof::kernel::bench {
 namespace {
 
-constexpr int kGemmsPerGraph = 48;
+constexpr int kGemmsPerGraph = 24;
 
 using Enqueue = std::function<void(const Gemm&)>;
 
@@ -22,6 +22,14 @@ Method ours(TimingContext& c, int m, const Tuning& tuning = {}, const std::strin
             bool bf16 = false, Mutation mutation = Mutation::kNone) {
   return {name, [=, &c](const Gemm& gemm) {
             HOTPROOF_CHECK(launch(c.workload.args(gemm, m, bf16), c.stream, bf16, tuning, mutation));
+          }};
+}
+
+// With the context's tuning of each shape.
+Method tuned(TimingContext& c, int m, const std::string& name, bool bf16 = false) {
+  return {name, [=, &c](const Gemm& gemm) {
+            HOTPROOF_CHECK(launch(c.workload.args(gemm, m, bf16), c.stream, bf16, c.tuning[gemm.shape],
+                                  Mutation::kNone));
           }};
 }
 
@@ -103,8 +111,8 @@ void compare_methods(TimingContext& c, const std::string& what, const std::strin
 }
 
 std::vector<Method> standard_methods(TimingContext& c, int m) {
-  std::vector<Method> methods = {ours(c, m)};
-  if (m <= 32) methods.push_back(ours(c, m, {}, "hotproof_bf16", true));
+  std::vector<Method> methods = {tuned(c, m, "hotproof")};
+  if (m <= 32) methods.push_back(tuned(c, m, "hotproof_bf16", true));
   if (c.baselines.count("roof")) {
     methods.push_back(roof(c, true));
     methods.push_back(roof(c, false));
@@ -159,16 +167,14 @@ void time_sandwich(TimingContext& c, const std::vector<int>& ms) {
     };
     const Enqueue quantise_plain = [=](const Gemm& g) { quantise(g, HOTPROOF_NO_PROGRAMMATIC_LAUNCH); };
     const Enqueue quantise_pdl = [=](const Gemm& g) { quantise(g, 0); };
-    const Enqueue gemm = ours(c, m).enqueue;
+    const Enqueue gemm = tuned(c, m, "").enqueue;
     std::vector<Method> methods = {
         between("glue", nullptr),
         between("glue+quantise", quantise_plain),
         between("glue+quantise+hotproof", then(quantise_plain, gemm)),
         between("glue+quantise_pdl+hotproof", then(quantise_pdl, gemm)),
     };
-    if (m <= 32) {
-      methods.push_back(between("glue+hotproof_bf16", ours(c, m, {}, "", true).enqueue));
-    }
+    if (m <= 32) methods.push_back(between("glue+hotproof_bf16", tuned(c, m, "", true).enqueue));
     if (c.baselines.count("roof")) {
       methods.push_back(between("glue+roof_plain", roof(c, false).enqueue));
       methods.push_back(between("glue+roof_pdl", roof(c, true).enqueue));
@@ -182,73 +188,62 @@ void time_sandwich(TimingContext& c, const std::vector<int>& ms) {
 }
 
 void sweep(TimingContext& c, const std::vector<ShapeId>& shapes, const std::vector<int>& ms) {
+  struct Variant {
+    std::string name;
+    Tuning tuning;
+  };
+  std::vector<Variant> variants = {{"default", {}}};
+  for (const int per_sm : {1, 2}) {
+    for (const int ctas : {0, 120, 128, 132}) {
+      for (const int stages : {4, 5, 6, 7, 9, 12}) {
+        if (per_sm == 2 && (stages > 6 || (ctas > 0 && ctas < 132))) continue;
+        Tuning t;
+        t.ctas = ctas;
+        t.stages = stages;
+        t.ctas_per_sm = per_sm;
+        variants.push_back({"ctas=" + std::to_string(ctas) + ",stages=" + std::to_string(stages) +
+                                ",per_sm=" + std::to_string(per_sm),
+                            t});
+      }
+    }
+  }
+  {
+    Tuning t;
+    t.never_wait = true;
+    variants.push_back({"no dependency", t});
+    t = {};
+    t.l2_promotion_bytes = 256;
+    variants.push_back({"L2 promotion 256", t});
+  }
   for (int m : ms) {
     c.workload.quantise_activations(m, c.stream);
     for (ShapeId s : shapes) {
       const std::vector<Gemm> gemms = c.workload.of_shape(s, kGemmsPerGraph);
       Plan plan;
       HOTPROOF_CHECK(make_plan(m, kShapes[s].n, kShapes[s].k, false, {}, &plan));
-      std::printf("# %s M %d: %d CTAs, %d stages, cluster %d, %d bytes of shared memory\n",
-                  kShapes[s].name, m, plan.work.ctas, plan.stages, plan.cluster_size, plan.smem_bytes);
-      std::vector<Method> methods = {ours(c, m, {}, "default"), roof(c, true)};
-      const auto vary = [&](const std::string& name, auto change) {
-        Tuning tuning;
-        change(tuning);
-        methods.push_back(ours(c, m, tuning, name));
-      };
-      if (m <= 8) {
-        methods.push_back(ours(c, m, {}, "gemm_read_only", false, Mutation::kReadOnly));
-        Tuning free;
-        free.never_wait = true;
-        methods.push_back(ours(c, m, free, "gemm_read_only, no dependency", false, Mutation::kReadOnly));
-      }
-      for (int ctas : {0, 132}) {
-        const std::string which = ctas ? ", 132 CTAs" : "";
-        for (int promotion : {0, 256}) {
-          const std::string which_promotion = ", promotion " + std::to_string(promotion);
-          for (int prefetch : {0, 4, 8, 16}) {
-            for (int trigger : {1, 4, 8, 1000}) {
-              if (promotion == 256 && prefetch > 4) continue;
-              vary("prefetch " + std::to_string(prefetch) + ", trigger " + std::to_string(trigger) + which_promotion + which,
-                   [&](Tuning& t) {
-                     t.trigger_units = trigger;
-                     t.prefetch_units = prefetch;
-                     t.l2_promotion_bytes = promotion;
-                     t.ctas = ctas;
-                   });
-            }
+      std::printf("# %s M %d: %d CTAs, %d stages, %d bytes of shared memory\n", kShapes[s].name, m,
+                  plan.work.ctas, plan.stages, plan.smem_bytes);
+      for (const bool glued : {false, true}) {
+        std::vector<Method> methods;
+        const auto add = [&](const Method& method) {
+          if (!glued) {
+            methods.push_back(method);
+            return;
           }
-        }
-        Tuning t;
-        t.trigger_units = 1000;
-        t.never_wait = true;
-        t.ctas = ctas;
-        t.l2_promotion_bytes = 0;
-        methods.push_back(ours(c, m, t, "no dependency, trigger 1000, promotion 0" + which));
-        vary("one CTA per SM, promotion 0" + which, [&](Tuning& t) {
-          t.ctas_per_sm = 1;
-          t.ctas = ctas;
-          t.l2_promotion_bytes = 0;
-        });
-        vary("one CTA per SM, promotion 0, prefetch 8" + which, [&](Tuning& t) {
-          t.ctas_per_sm = 1;
-          t.ctas = ctas;
-          t.l2_promotion_bytes = 0;
-          t.prefetch_units = 8;
-        });
+          methods.push_back({method.name, [=, &c](const Gemm& gemm) {
+                               enqueue_glue(c.workload.d(s), m, kShapes[s].n, c.workload.a_bf16(s),
+                                            kShapes[s].k, c.stream);
+                               if (method.enqueue) method.enqueue(gemm);
+                             }});
+        };
+        if (glued) add({"glue", nullptr});
+        add(roof(c, true));
+        add(roof(c, false));
+        for (const Variant& v : variants) add(ours(c, m, v.tuning, v.name));
+        if (m <= 8) add(ours(c, m, {}, "gemm_read_only", false, Mutation::kReadOnly));
+        if (m <= 32) add(ours(c, m, {}, "bf16", true));
+        compare_methods(c, glued ? "glued" : "sweep", kShapes[s].name, m, gemms, methods, true);
       }
-      vary("workspace, prefetch 8, trigger 4, promotion 0", [](Tuning& t) {
-        t.reduction = Reduction::kWorkspace;
-        t.l2_promotion_bytes = 0;
-        t.prefetch_units = 8;
-        t.trigger_units = 4;
-      });
-      vary("4 stages, trigger 4, promotion 0", [](Tuning& t) {
-        t.stages = 4;
-        t.trigger_units = 4;
-        t.l2_promotion_bytes = 0;
-      });
-      compare_methods(c, "sweep", kShapes[s].name, m, gemms, methods, true);
     }
   }
 }
@@ -303,13 +298,6 @@ void show_timelines(TimingContext& c, const std::vector<ShapeId>& shapes, int m)
       for (int r = 0; r < 5; ++r) graph.replay(c.stream);
       HOTPROOF_CHECK(cudaStreamSynchronize(c.stream));
       const std::vector<Timeline> all = buffer.download();
-      for (int i = 0; glued && i < ctas; ++i) {
-        const Timeline& t = all[static_cast<size_t>(kGemms / 2) * ctas + i];
-        std::printf("cta %s %d sm %d  start %.2f first %.2f last %.2f end %.2f\n", kShapes[s].name, i,
-                    static_cast<int>(t.ns[7]), (t.ns[0] - all[static_cast<size_t>(kGemms / 2) * ctas].ns[0]) * 1e-3,
-                    (t.cycles[3] - t.cycles[0]) / 1980.0, (t.cycles[5] - t.cycles[0]) / 1980.0,
-                    (t.cycles[6] - t.cycles[0]) / 1980.0);
-      }
       // The GEMM in the middle, on the clock of the first CTA's start of the GEMM before it.
       const Timeline* before = &all[static_cast<size_t>(kGemms / 2 - 1) * ctas];
       const Timeline* here = before + ctas;
@@ -345,43 +333,26 @@ void sweep_reads(TimingContext& c, const std::vector<ShapeId>& shapes) {
                            enqueue_pure_read(gemm.b, n, k, plan, c.stream);
                          }});
     };
-    const int library = decompose(kShapes[s].n, kShapes[s].k, 132).ctas;
-    ReadPlan plan;
-    add("contiguous", plan);
-    for (const int stages : {3, 6}) {
-      plan.stages = stages;
-      plan.ctas = library;
-      add("contiguous", plan);
+    for (const bool programmatic : {true, false}) {
+      const std::string suffix = programmatic ? "" : ", plain";
+      for (const int stages : {2, 3, 4, 6, 12}) {
+        ReadPlan plan;
+        plan.stages = stages;
+        plan.programmatic = programmatic;
+        add("contiguous" + suffix, plan);
+        plan.copy = ReadPlan::kTensorBoxes;
+        plan.l2_promotion = 0;
+        for (const int row_piece : {128, 256, 512, 1024}) {
+          if (row_piece > 256 && stages != 3 && stages != 6) continue;
+          plan.row_piece = row_piece;
+          add(std::to_string(row_piece) + "-byte boxes" + suffix, plan);
+        }
+        plan.row_piece = 128;
+        if (stages == 6) add("contiguous by boxes" + suffix, plan, true);
+        plan.l2_promotion = 256;
+        if (stages == 6) add("128-byte boxes, promotion 256" + suffix, plan);
+      }
     }
-    plan = {};
-    plan.evict_first = false;
-    add("contiguous, evict normally", plan);
-    for (const int row_piece : {128, 256, 512, 1024}) {
-      plan = {};
-      plan.copy = ReadPlan::kTensorBoxes;
-      plan.row_piece = row_piece;
-      add(std::to_string(row_piece) + "-byte boxes", plan);
-      plan.copy = ReadPlan::kBulkRows;
-      add(std::to_string(row_piece) + "-byte bulk rows", plan);
-    }
-    plan = {};
-    plan.copy = ReadPlan::kTensorBoxes;
-    plan.row_piece = 128;
-    add("contiguous by 128-byte boxes", plan, true);
-    for (const int promotion : {0, 64, 128}) {
-      plan.l2_promotion = promotion;
-      add("128-byte boxes, promotion " + std::to_string(promotion), plan);
-    }
-    plan.evict_first = false;
-    add("128-byte boxes, promotion 128, evict normally", plan);
-    plan.l2_promotion = 0;
-    add("128-byte boxes, promotion 0, evict normally", plan);
-    plan.programmatic = false;
-    add("128-byte boxes, promotion 0, evict normally, plain", plan);
-    plan.evict_first = true;
-    add("128-byte boxes, promotion 0, plain", plan);
-    plan.copy = ReadPlan::kContiguous;
-    add("contiguous, plain", plan);
     compare_methods(c, "reads", kShapes[s].name, 0, c.workload.of_shape(s, kGemmsPerGraph), methods, true);
   }
 }

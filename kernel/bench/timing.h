@@ -20,6 +20,7 @@ struct TimingContext {
   int replays;
   cudaStream_t stream;
   Records& records;
+  Tuning tuning[kShapeCount] = {};  // by shape; the library's choice unless overridden
 };
 
 // One GEMM per shape and M, back to back over rotating weights.
