@@ -1,13 +1,11 @@
 #include "trace/column_decoder.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "protozero/pbf_reader.hpp"
 #include "trace/limits.h"
-#include "trace/varint.h"
+#include "trace/varint_column.h"
 #include "trace/wire_fields.h"
 
 namespace hotproof::trace {
@@ -16,59 +14,7 @@ namespace {
 constexpr uint32_t kMaxColumnField = 16;
 static_assert(wire::kTemplateNodes < kMaxColumnField);
 
-// One packed column: its varints in order, zeros where the column was left out. Checked() comes
-// first and proves that `count` varints end exactly where the column ends.
-class Column {
- public:
-  Column() = default;
-  explicit Column(std::string_view data)
-      : at_(reinterpret_cast<const uint8_t*>(data.data())), end_(at_ + data.size()) {}
-
-  // Every byte without the continuation bit ends one varint.
-  size_t Count() const {
-    size_t count = 0;
-    for (const uint8_t* at = at_; at != end_; ++at) count += *at < 0x80;
-    return count;
-  }
-  bool Checked(size_t count) const {
-    if (count > kMaxPendingEntries) return false;
-    if (at_ == end_) return true;
-    return Count() == count && end_[-1] < 0x80;
-  }
-
-  // Mostly one byte (ids), or mostly more (times).
-  uint64_t Small() {
-    if (at_ == end_) return 0;
-    return *at_ < 0x80 ? *at_++ : Large();
-  }
-  uint64_t Large() {
-    if (at_ == end_) return 0;
-    uint64_t word;
-    std::memcpy(&word, at_, sizeof(word));  // the padding behind the message makes this safe
-    const uint64_t stops = ~word & 0x8080808080808080u;
-    if (stops == 0) return Long();
-    at_ += (std::countr_zero(stops) >> 3) + 1;
-    word &= stops ^ (stops - 1);  // up to and with the first stop bit
-    word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
-    word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
-    return (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
-  }
-  uint32_t Delta32() { return UnZigZag32(static_cast<uint32_t>(Small())); }
-  uint64_t Delta64() { return UnZigZag64(Large()); }
-
- private:
-  uint64_t Long() {
-    uint64_t value = 0;
-    for (int shift = 0;; shift += 7) {
-      const uint8_t byte = *at_++;
-      if (shift < 64) value |= uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) return value;
-    }
-  }
-
-  const uint8_t* at_ = nullptr;
-  const uint8_t* end_ = nullptr;
-};
+using Column = VarintColumn;
 
 struct ColumnSet {
   Column fields[kMaxColumnField];
@@ -242,14 +188,26 @@ absl::Status DecodeTimed(ColumnSet& set, const ChunkStatistics& statistics, cons
   out.start_ns.resize(count);
   out.end_ns.resize(count);
   const size_t group_count = groups.size(), stream_count = tables.streams.size();
-  const uint32_t* site_attributes = tables.site_attributes.data();
+  const uint32_t* const site_attributes = tables.site_attributes.data();
+  uint64_t* const correlation_id_out = out.correlation_id.data();
+  Target* const target_out = out.target.data();
+  uint32_t *const node_out = out.node.data(), *const site_out = out.site.data(),
+                  *const stream_out = out.stream.data(),
+                  *const attributes_out = out.attributes.data();
+  uint64_t *const start_out = out.start_ns.data(), *const end_out = out.end_ns.data();
+  // The group of the record before: replays have hundreds of records in a row.
+  Group group;
   uint32_t index = 0;
   uint64_t previous_end_ns = statistics.first_start_ns(), previous_start_ns = 0;
   bool sorted = true;
   for (size_t i = 0; i < count; ++i) {
-    index += group_deltas.Delta32();
-    if (index >= group_count) return Contradiction("a record refers to no group");
-    Group& group = groups[index];
+    const uint32_t step = group_deltas.Delta32();
+    if (step != 0 || i == 0) {
+      if (i != 0) groups[index].next_node = group.next_node;
+      index += step;
+      if (index >= group_count) return Contradiction("a record refers to no group");
+      group = groups[index];
+    }
     const uint32_t node = group.next_node + nodes.Delta32();
     group.next_node = node + 1;
     uint64_t gap_ns = gaps.Delta64(), duration_ns = durations.Delta64();
@@ -265,14 +223,14 @@ absl::Status DecodeTimed(ColumnSet& set, const ChunkStatistics& statistics, cons
     previous_start_ns = start_ns;
     previous_end_ns = end_ns;
     const uint32_t stream = group.stream + streams.Delta32();
-    out.correlation_id[i] = group.correlation_id;
     uint32_t site;
-    Place(group, node, out.target[i], out.node[i], site);
-    out.site[i] = site;
-    out.stream[i] = stream < stream_count ? stream : 0;
-    out.attributes[i] = site_attributes[site];
-    out.start_ns[i] = start_ns;
-    out.end_ns[i] = end_ns;
+    Place(group, node, target_out[i], node_out[i], site);
+    correlation_id_out[i] = group.correlation_id;
+    site_out[i] = site;
+    stream_out[i] = stream < stream_count ? stream : 0;
+    attributes_out[i] = site_attributes[site];
+    start_out[i] = start_ns;
+    end_out[i] = end_ns;
   }
   return sorted ? absl::OkStatus() : Contradiction("records are not sorted by start");
 }

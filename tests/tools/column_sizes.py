@@ -1,0 +1,59 @@
+"""Bytes a launch of each column of a trace, plain and compressed by itself with several zstd levels.
+Usage: column_sizes.py TRACE   (needs zstandard and xxhash; the build folder's second_reader_venv has
+them once the tests ran)"""
+import collections
+import os
+import sys
+
+import zstandard
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "trace"))
+import second_reader as reader  # noqa: E402
+
+LEVELS = (1, 3, 9)
+
+
+def packed_fields(data):
+    """(field number, bytes) of a message's length-delimited fields."""
+    at = 0
+    while at < len(data):
+        key, at = reader.varint(data, at)
+        if key & 7 == 2:
+            size, at = reader.varint(data, at)
+            yield key >> 3, data[at:at + size]
+            at += size
+        elif key & 7 == 1:
+            at += 8
+        else:
+            _, at = reader.varint(data, at)
+
+
+def main(path):
+    data = open(path, "rb").read()
+    names = {16: "Launches", 17: "Records"}
+    columns, heads, frames, launches, offset = collections.defaultdict(list), 0, 0, 0, 0
+    while offset < len(data):
+        content, size = reader.frame_at(data, offset)
+        offset += size
+        fields = list(packed_fields(content))
+        if not any(number in names for number, _ in fields):
+            heads += size
+            launches += reader.parse("Chunk", content).get("statistics", {}).get("record_count", 0)
+            continue
+        frames += size
+        for number, message in fields:
+            for field, column in packed_fields(message):
+                name = reader.SCHEMA[names[number]][field][0]
+                columns[f"{names[number]}.{name}"].append(column)
+    print(f"{launches} records, {len(data) / launches:.3f} bytes each: "
+          f"heads {heads / launches:.3f}, columns {frames / launches:.3f}")
+    print("| column | plain | " + " | ".join(f"zstd-{level}" for level in LEVELS) + " |")
+    for name, chunks in columns.items():
+        sizes = [sum(len(zstandard.ZstdCompressor(level=level).compress(chunk)) for chunk in chunks)
+                 for level in LEVELS]
+        row = [sum(map(len, chunks)), *sizes]
+        print(f"| {name} | " + " | ".join(f"{size / launches:.4f}" for size in row) + " |")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
