@@ -1,43 +1,14 @@
 // Demangled names, as c++filt, Kineto and nsys print them, to a tree. Tolerant: an argument that it
 // does not understand becomes opaque text and the rest is still read. Every character is read a
 // bounded number of times: brackets are matched beforehand, so nothing is tried twice.
-#include <array>
-#include <optional>
 #include <string>
 
 #include "catalog/name/brackets.h"
 #include "catalog/name/parsed_name.h"
-#include "catalog/name/text.h"
+#include "catalog/name/text_words.h"
 
 namespace hotproof::catalog {
 namespace {
-
-constexpr std::string_view kAnonymous = "(anonymous namespace)";
-
-bool IsIdentifierStart(char c) { return IsAlpha(c) || c == '_' || c == '$' || c == '~'; }
-bool IsIdentifierChar(char c) { return (IsAlpha(c) || IsDigit(c)) || c == '_' || c == '$'; }
-
-bool IsBuiltinWord(std::string_view word) {
-  for (std::string_view known : {"unsigned", "signed", "long", "short", "int", "char", "double"}) {
-    if (word == known) return true;
-  }
-  return false;
-}
-
-// How c++filt marks an integer literal of a type that nsys spells as a cast.
-std::optional<std::string_view> LiteralSuffix(std::string_view type) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kSuffixes = {
-      {{"int", ""},
-       {"unsigned int", "u"},
-       {"long", "l"},
-       {"unsigned long", "ul"},
-       {"long long", "ll"},
-       {"unsigned long long", "ull"}}};
-  for (const auto& [name, suffix] : kSuffixes) {
-    if (type == name) return suffix;
-  }
-  return std::nullopt;
-}
 
 class TextParser {
  public:
@@ -247,26 +218,18 @@ class TextParser {
   }
 
   std::string_view TakeBuiltin(std::string_view first) {
-    std::string name(first);
-    bool more = false;
+    std::string words(first);
     while (true) {
       const size_t before = at_;
       SkipSpaces();
-      std::string_view word = TakeIdentifier();
+      const std::string_view word = TakeIdentifier();
       if (!IsBuiltinWord(word)) {
         at_ = before;
         break;
       }
-      name.append(" ").append(word);
-      more = true;
+      words.append(" ").append(word);
     }
-    // "long int" and "long" are one type.
-    if (name != "int" && name != "unsigned int") ConsumeSuffix(&first, " int");
-    std::string_view spelled = name;
-    if (more && spelled.ends_with(" int") && spelled != "unsigned int" && spelled != "signed int") {
-      spelled.remove_suffix(4);
-    }
-    return more ? factory_.Save(spelled) : first;
+    return words == first ? first : factory_.Save(BuiltinSpelling(words));
   }
 
   const Node* TakeOpaqueParentheses() {
@@ -422,7 +385,7 @@ class TextParser {
       if (type->text == "bool") {
         return factory_.Make(Node::Kind::kLiteral, number->text == "0" ? "false" : "true");
       }
-      if (const auto suffix = LiteralSuffix(type->text)) {
+      if (const auto suffix = SuffixOfCast(type->text)) {
         Node* literal = factory_.Copy(*number);
         literal->decl = *suffix;
         return literal;
