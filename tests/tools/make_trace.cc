@@ -1,5 +1,5 @@
-// make_trace --launches N --out F [--level L] [--chunk N] [--seed S]: writes a synthetic trace of
-// any size, the same bytes on every run.
+// make_trace --launches N --out F [--level L] [--chunk N] [--seed S] [--eager-percent P]: writes a
+// synthetic trace of any size, the same bytes on every run.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +20,8 @@ int main(int argc, char** argv) {
       options.chunk_entries = number;
     } else if (std::strcmp(argv[i], "--seed") == 0) {
       options.seed = number;
+    } else if (std::strcmp(argv[i], "--eager-percent") == 0) {
+      options.eager_percent = static_cast<uint32_t>(number);
     } else {
       options.trace_path.clear();
       break;
@@ -28,7 +30,8 @@ int main(int argc, char** argv) {
   if (options.trace_path.empty() || options.launches == 0 || options.chunk_entries == 0 ||
       argc % 2 == 0) {
     std::fprintf(stderr,
-                 "usage: make_trace --launches N --out FILE [--level L] [--chunk N] [--seed S]\n");
+                 "usage: make_trace --launches N --out FILE [--level L] [--chunk N] [--seed S] "
+                 "[--eager-percent P]\n");
     return 2;
   }
   const std::string error = hotproof::tools::WriteSyntheticTrace(options);

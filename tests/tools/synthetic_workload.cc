@@ -53,7 +53,8 @@ double Random::Normal() {
   return sum - 6;
 }
 
-SyntheticWorkload::SyntheticWorkload(uint64_t seed) : random_(seed) {
+SyntheticWorkload::SyntheticWorkload(uint64_t seed, uint32_t eager_percent)
+    : random_(seed), eager_percent_(eager_percent) {
   Random random(20251129);  // the program; `seed` changes only its timing
   for (uint32_t i = 0; i < kKernels; ++i) names_.push_back(MakeName(i));
   MakeSites(random);
@@ -154,7 +155,7 @@ void SyntheticWorkload::WriteTables(trace::Writer& writer, const std::string& co
 uint32_t SyntheticWorkload::Step(uint64_t most_records) {
   launches_.clear();
   records_.clear();
-  eager_ = random_.Below(20) == 0 || most_records < kNodes;  // a replay is never cut
+  eager_ = random_.Below(100) < eager_percent_ || most_records < kNodes;  // a replay is never cut
   const auto g = static_cast<uint32_t>(random_.Below(kGraphs));
   now_ns_ += Ticks(120'000 + 20'000 * random_.Normal());  // the host between steps
   if (!eager_) {
@@ -204,7 +205,7 @@ std::string WriteSyntheticTrace(const SyntheticTraceOptions& options) {
                                1 + SyntheticWorkload::kGraphs, kPid, kStartTicks);
   if (!counters.on_disk()) return counters_path + ": " + strerror(counters.error());
   const trace::CounterView view{counters.sites(), counters.graphs()};
-  SyntheticWorkload workload(options.seed);
+  SyntheticWorkload workload(options.seed, options.eager_percent);
   workload.WriteTables(writer, fs::path(counters_path).filename().string());
   if (writer.FlushTables(view) != trace::WriteResult::kOk) return "the tables were not written";
   for (uint64_t done = 0; done < options.launches;) {

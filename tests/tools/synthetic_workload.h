@@ -36,7 +36,7 @@ class SyntheticWorkload {
  public:
   static constexpr uint32_t kGraphs = 4, kNodes = 700, kSites = 154, kKernels = 57;
 
-  explicit SyntheticWorkload(uint64_t seed = 1);
+  explicit SyntheticWorkload(uint64_t seed = 1, uint32_t eager_percent = 5);
 
   // Header and tables, as the tracer writes them before the first launch.
   void WriteTables(trace::Writer& writer, const std::string& counters_file) const;
@@ -73,6 +73,7 @@ class SyntheticWorkload {
   Random random_;
   uint64_t now_ns_ = 1'764'000'000'000'000'000;
   uint64_t correlation_id_ = 1000;
+  uint32_t eager_percent_;
   bool eager_ = false;
   std::vector<trace::LaunchEntry> launches_;
   std::vector<trace::RecordEntry> records_;
@@ -86,6 +87,7 @@ struct SyntheticTraceOptions {
   int zstd_level = 1;
   size_t chunk_entries = trace::kChunkEntries;
   uint64_t seed = 1;
+  uint32_t eager_percent = 5;  // of the steps
 };
 std::string WriteSyntheticTrace(const SyntheticTraceOptions& options);
 
