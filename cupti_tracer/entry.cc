@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cupti_tracer/core/config.h"
+#include "cupti_tracer/core/guard.h"
 #include "cupti_tracer/core/session.h"
 #include "cupti_tracer/interpose/nvtx.h"
 
@@ -68,27 +69,34 @@ __attribute__((constructor)) void OnLoad() {
 // Called by the CUDA driver inside cuInit. 1: success.
 HOTPROOF_EXPORT int InitializeInjection() {
   using namespace hotproof::tracer;
-  Config config = Config::FromEnvironment();
-  const char* chained = getenv(kCudaInjection.saved_name);
-  const std::string chained_path = chained == nullptr ? "" : chained;
-  if (!config.out_directory.empty()) Session::Start(std::move(config), chained_path);
-  if (!chained_path.empty()) {
+  Guarded([] {
+    Config config = Config::FromEnvironment();
+    const char* chained = getenv(kCudaInjection.saved_name);
+    const std::string chained_path = chained == nullptr ? "" : chained;
+    if (!config.out_directory.empty()) Session::Start(std::move(config), chained_path);
+    if (chained_path.empty()) return;
     if (void* handle = dlopen(chained_path.c_str(), RTLD_NOW)) {
       if (auto* entry = reinterpret_cast<int (*)()>(dlsym(handle, "InitializeInjection"))) entry();
     }
-  }
+  });
   return 1;
 }
 
 // Called by NVTX in the first module that uses it. 1: success.
 HOTPROOF_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
   using namespace hotproof::tracer;
-  const char* chained = getenv(kNvtxInjection.saved_name);
-  return InitializeNvtx(get_export_table, chained == nullptr ? "" : chained);
+  int result = 0;
+  Guarded([&] {
+    const char* chained = getenv(kNvtxInjection.saved_name);
+    result = InitializeNvtx(get_export_table, chained == nullptr ? "" : chained);
+  });
+  return result;
 }
 
 // Marks the point where a phase begins ("steady"). Any thread; no effect in an untraced process.
 HOTPROOF_EXPORT void hotproof_mark(const char* label) {
   using namespace hotproof::tracer;
-  if (Session* session = Session::Get()) session->Mark(label);
+  Guarded([label] {
+    if (Session* session = Session::Get()) session->Mark(label);
+  });
 }

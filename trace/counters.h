@@ -31,6 +31,11 @@ class CounterTable {
   void CountSite(uint32_t site_id, uint64_t n = 1) { Add(sites_, site_slots_, site_id, n); }
   void CountGraph(uint32_t graph_id, uint64_t n = 1) { Add(graphs_, graph_slots_, graph_id, n); }
 
+  // A launch call that returned an error.
+  void CountRefused() {
+    std::atomic_ref(header_->launches_refused).fetch_add(1, std::memory_order_relaxed);
+  }
+
   std::span<const uint64_t> sites() const;  // a racy view: each word is exact, not the set
   std::span<const uint64_t> graphs() const;
   CountersHeader* header() { return header_; }

@@ -1,6 +1,7 @@
 #include "cupti_tracer/core/callbacks.h"
 
 
+#include "cupti_tracer/core/guard.h"
 #include "cupti_tracer/core/launch_description.h"
 #include "cupti_tracer/core/session.h"
 
@@ -97,9 +98,9 @@ void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callb
   const bool captured = current_call.captured;
   current_call.active = current_call.captured = false;
   if (captured) return;
-  if (!Succeeded(data)) return;
   session.OnContext();
   Collection& collection = session.collection();
+  if (!Succeeded(data)) return collection.file.counters().CountRefused();
   const uint32_t launches = LaunchesOfCall(id, data.functionParams);
   for (uint32_t i = 0; i < launches; ++i) {
     const LaunchDescription description = DescribeLaunch(id, data, i);
@@ -115,9 +116,12 @@ void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callb
 }
 
 void OnGraphLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  if (!Succeeded(data)) return;
+  const bool captured = current_call.captured;
+  current_call.active = current_call.captured = false;
+  if (captured) return;  // into a capturing stream: it made a child graph node
   session.OnContext();
   Collection& collection = session.collection();
+  if (!Succeeded(data)) return collection.file.counters().CountRefused();
   const auto& params = ParamsOf<cuGraphLaunch_params>(data);
   const GraphRegistry::Replay replay = collection.graphs.OnLaunch(params.hGraph);
   TraceFile& file = collection.file;
@@ -142,6 +146,10 @@ void OnGraphLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callba
 void OnNodeCreated(Session& session, const CUpti_GraphData& graph) {
   if (!current_call.active) return;  // inside an instantiation: clones are reported as such
   LaunchDescription description;
+  if (IsGraphLaunch(current_call.id)) {
+    current_call.captured = true;
+    return;  // its nodes are reported as clones
+  }
   if (IsKernelLaunch(current_call.id)) {
     current_call.captured = true;
     description = DescribeLaunch(current_call.id, current_call.data, 0);
@@ -151,8 +159,9 @@ void OnNodeCreated(Session& session, const CUpti_GraphData& graph) {
   }
   session.OnContext();  // library kernels make graphs before any context
   Collection& collection = session.collection();
-  collection.graphs.OnNodeSite(graph.node, collection.sites.Resolve(description),
-                               description.device_updatable);
+  const uint32_t site = collection.sites.Resolve(description);
+  collection.graphs.OnNodeSite(graph.node, site);
+  if (description.device_updatable) collection.graphs.OnNodeDeviceUpdatable(graph.node);
 }
 
 trace::TensorMapEntry Describe(const cuuint64_t* dims, const cuuint64_t* strides, uint32_t rank) {
@@ -222,7 +231,18 @@ void OnModuleLoadExit(Session& session, CUpti_CallbackId id, const CUpti_Callbac
 // Parameters of a node of a graph, or of an exec by its source graph's node.
 void OnSetParamsExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   LaunchDescription description;
-  if (!Succeeded(data) || !DescribeKernelNode(id, data.functionParams, description)) return;
+  if (!Succeeded(data)) return;
+  if (!DescribeKernelNode(id, data.functionParams, description)) {
+    // A child graph's or conditional body's parameters: which kernels are in it now is not followed.
+    if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams) {
+      const auto& p = ParamsOf<cuGraphExecNodeSetParams_params>(data);
+      if (p.nodeParams != nullptr && (p.nodeParams->type == CU_GRAPH_NODE_TYPE_GRAPH ||
+                                      p.nodeParams->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)) {
+        session.collection().graphs.OnExecUpdatedUnseen(p.hGraphExec);
+      }
+    }
+    return;
+  }
   session.OnContext();
   Collection& collection = session.collection();
   const uint32_t site = collection.sites.Resolve(description);
@@ -239,16 +259,16 @@ void OnSetParamsExit(Session& session, CUpti_CallbackId id, const CUpti_Callback
       break;
     }
     case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetParams:
-      collection.graphs.OnNodeSite(ParamsOf<cuGraphNodeSetParams_params>(data).hNode, site, false);
+      collection.graphs.OnNodeSite(ParamsOf<cuGraphNodeSetParams_params>(data).hNode, site);
       break;
     default:
-      collection.graphs.OnNodeSite(ParamsOf<cuGraphKernelNodeSetParams_v2_params>(data).hNode, site,
-                                   false);
+      collection.graphs.OnNodeSite(ParamsOf<cuGraphKernelNodeSetParams_v2_params>(data).hNode, site);
       break;
   }
 }
 
 void OnInstantiateExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  session.collection().graphs.OnInstantiateLeft();
   if (!Succeeded(data)) return;
   CUgraphExec* exec = nullptr;
   uint64_t flags = 0;
@@ -263,12 +283,14 @@ void OnInstantiateExit(Session& session, CUpti_CallbackId id, const CUpti_Callba
     flags = p.instantiateParams == nullptr ? 0 : p.instantiateParams->flags;
   }
   if (exec != nullptr && (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
+    session.OnContext();
     session.collection().graphs.OnExecDeviceLaunchable(*exec);
   }
 }
 
 void OnDriverEnter(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  if (IsKernelLaunch(id) || IsKernelNodeCall(id)) {
+  session.collection().sites.OnCallEntered();
+  if (IsKernelLaunch(id) || IsGraphLaunch(id) || IsKernelNodeCall(id)) {
     current_call = {id, data, true, false};
     return;
   }
@@ -280,10 +302,11 @@ void OnDriverEnter(Session& session, CUpti_CallbackId id, const CUpti_CallbackDa
     case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz:
       session.collection().graphs.OnInstantiateEntered();
       break;
-    case CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress:
-      replaced_tensor_map = session.collection().sites.FindTensorMap(
-          ParamsOf<cuTensorMapReplaceAddress_params>(data).tensorMap);
+    case CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress: {
+      const void* map = ParamsOf<cuTensorMapReplaceAddress_params>(data).tensorMap;
+      replaced_tensor_map = map == nullptr ? 0 : session.collection().sites.FindTensorMap(map);
       break;
+    }
     default:
       break;
   }
@@ -299,6 +322,9 @@ void OnDriverExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackDat
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture:
     case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz: {
+      // A capture that was invalidated has ended, too; a stream that was not capturing has not.
+      const CUresult result = *static_cast<const CUresult*>(data.functionReturnValue);
+      if (result != CUDA_SUCCESS && result != CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) break;
       Collection& collection = session.collection();
       std::lock_guard lock(collection.file.mutex());
       collection.file.SnapshotLocked(SnapshotReason::kEndCapture,
@@ -306,6 +332,8 @@ void OnDriverExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackDat
       collection.file.replay_snapshot_armed.store(true);
       break;
     }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz:
@@ -401,30 +429,54 @@ void OnResource(Session& session, CUpti_CallbackId id, const CUpti_ResourceData*
   }
 }
 
+void Dispatch(Session& session, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    OnResource(session, id, static_cast<const CUpti_ResourceData*>(data));
+  } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && data != nullptr) {
+    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+    if (call.callbackSite == CUPTI_API_ENTER) {
+      OnDriverEnter(session, id, call);
+    } else {
+      OnDriverExit(session, id, call);
+    }
+  } else if (domain == CUPTI_CB_DOMAIN_STATE && data != nullptr) {
+    const auto& state = *static_cast<const CUpti_StateData*>(data);
+    const char* message = state.notification.message;
+    const char* text =
+        message != nullptr ? message : session.cupti().ResultName(state.notification.result);
+    if (id == CUPTI_CBID_STATE_FATAL_ERROR) {
+      session.OnCollectionEnded(text);
+    } else {
+      session.AddProblem(ProblemKind::kCuptiError, text);
+    }
+  }
+}
+
 }  // namespace
 
 std::span<const CallbackId> CallbacksToEnable() { return kCallbacks; }
 
+bool IsCallbackRequired(const CallbackId& callback) {
+  if (callback.domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    return callback.id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED ||
+           callback.id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING ||
+           callback.id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED ||
+           callback.id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED ||
+           callback.id == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED;
+  }
+  return callback.domain == CUPTI_CB_DOMAIN_DRIVER_API &&
+         (IsKernelLaunch(callback.id) || IsGraphLaunch(callback.id));
+}
+
 void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   Session* session = Session::Get();
   if (session == nullptr) return;  // a forked child
-  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
-    OnResource(*session, id, static_cast<const CUpti_ResourceData*>(data));
-  } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && data != nullptr && !inside) {
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API) {
+    Guarded([&] { Dispatch(*session, domain, id, data); });
+  } else if (!inside) {
     inside = true;
-    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-    if (call.callbackSite == CUPTI_API_ENTER) {
-      OnDriverEnter(*session, id, call);
-    } else {
-      OnDriverExit(*session, id, call);
-    }
+    Guarded([&] { Dispatch(*session, domain, id, data); });
     inside = false;
-  } else if (domain == CUPTI_CB_DOMAIN_STATE && data != nullptr) {
-    const auto& state = *static_cast<const CUpti_StateData*>(data);
-    const char* text = state.notification.message;
-    session->AddProblem(id == CUPTI_CBID_STATE_FATAL_ERROR ? ProblemKind::kCollectionEnded
-                                                           : ProblemKind::kCuptiError,
-                        text != nullptr ? text : session->cupti().ResultName(state.notification.result));
   }
 }
 
@@ -442,7 +494,7 @@ void CUPTIAPI OnBufferRequested(uint8_t** buffer, size_t* size, size_t* max_reco
 void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid_size) {
   Session* session = Session::Get();
   if (session == nullptr || buffer == nullptr) return;
-  session->collection().records.OnBufferCompleted(buffer, valid_size);
+  Guarded([&] { session->collection().records.OnBufferCompleted(buffer, valid_size); });
 }
 
 }  // namespace hotproof::tracer

@@ -12,8 +12,10 @@ struct CallbackId {
   CUpti_CallbackDomain domain;
   CUpti_CallbackId id;
 };
-// The callbacks to enable. CUPTI versions that lack one refuse it, which is no error.
+// The callbacks to enable. A CUPTI version that lacks one refuses it.
 std::span<const CallbackId> CallbacksToEnable();
+// Without this one the counts would be wrong.
+bool IsCallbackRequired(const CallbackId& callback);
 
 void CUPTIAPI OnCallback(void* session, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                          const void* data);

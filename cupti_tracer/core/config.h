@@ -1,5 +1,4 @@
-// What the environment asks of the tracer. Read once, in the constructor (before setproctitle and
-// friends can overwrite the process's memory) and in InitializeInjection.
+// What the environment asks of the tracer. Read once, in InitializeInjection.
 #pragma once
 
 #include <string>

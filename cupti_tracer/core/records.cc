@@ -149,7 +149,8 @@ void RecordSink::AddLocked(const CUpti_ActivityKernel10& r, bool final_try) {
     if (r.graphId != 0) launch.target = graphs_.CurrentTargetLocked(r.graphId);
   }
   trace::RecordEntry entry;
-  entry.correlation_id = extender_.Extend(r.correlationId);
+  // Kernels in conditional bodies have no correlation id.
+  entry.correlation_id = r.correlationId == 0 ? 0 : extender_.Extend(r.correlationId);
   entry.start_ns = r.start;
   entry.end_ns = r.end;
   entry.target = launch.target;

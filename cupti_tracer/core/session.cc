@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "cupti_tracer/core/callbacks.h"
+#include "cupti_tracer/core/guard.h"
 #include "cupti_tracer/version.h"
 #include "trace/quirks.h"
 
@@ -55,8 +56,8 @@ void Session::Start(Config config, std::string chained_injection) {
   }
   session->WriteHeader();
   if (!session->config_.mode_error.empty()) {
-    session->AddProblem(ProblemKind::kInternal, "HOTPROOF_MODE=" + session->config_.mode_error +
-                                                    " is not full or count; full is used");
+    session->SayOnce("HOTPROOF_MODE=" + session->config_.mode_error +
+                     " is neither full nor count; full is used");
   }
   session->Subscribe();
   std::lock_guard lock(session->collection_->file.mutex());
@@ -104,9 +105,11 @@ bool Session::Subscribe() {
     return false;
   }
   EnableCallbacks();
-  const bool newer = cupti_.version > trace::kNewestSupportedCupti;
-  if (newer) AddProblem(ProblemKind::kNewerCupti, std::to_string(cupti_.version));
-  if (config_.mode == Mode::kFull && cupti_.CanTime() && !newer) {
+  // Records of a version that is not known are not read: their layout may be another.
+  const bool known_layout = cupti_.version >= trace::kOldestSupportedCupti &&
+                            cupti_.version <= trace::kNewestSupportedCupti;
+  if (!known_layout) AddProblem(ProblemKind::kNewerCupti, std::to_string(cupti_.version));
+  if (config_.mode == Mode::kFull && cupti_.CanTime() && known_layout) {
     const CUptiResult registered =
         cupti_.ActivityRegisterCallbacks(&OnBufferRequested, &OnBufferCompleted);
     if (registered == CUPTI_SUCCESS) {
@@ -121,16 +124,22 @@ bool Session::Subscribe() {
 
 void Session::EnableCallbacks() {
   for (const CallbackId& callback : CallbacksToEnable()) {
-    cupti_.EnableCallback(1, subscriber_, callback.domain, callback.id);
+    const CUptiResult result =
+        cupti_.EnableCallback(1, subscriber_, callback.domain, callback.id);
+    if (result != CUPTI_SUCCESS && IsCallbackRequired(callback)) {
+      AddProblem(ProblemKind::kCuptiError, "cuptiEnableCallback " + std::to_string(callback.domain) +
+                                               " " + std::to_string(callback.id) + ": " +
+                                               cupti_.ResultName(result));
+    }
   }
 }
 
 void Session::BeginCounting() {
-  std::lock_guard lock(context_mutex_);
-  if (has_context_.load(std::memory_order_relaxed)) return;
-  TraceFile& file = collection_->file;
-  file.OpenCounters(process_.pid, process_.start_ticks);
   {
+    std::lock_guard lock(context_mutex_);
+    if (has_context_.load(std::memory_order_relaxed)) return;
+    TraceFile& file = collection_->file;
+    file.OpenCounters(process_.pid, process_.start_ticks);
     std::lock_guard file_lock(file.mutex());
     if (trace::Writer* writer = file.writer_locked()) {
       trace::HeaderEntry header;
@@ -142,21 +151,26 @@ void Session::BeginCounting() {
       }
       file.FlushTablesLocked();
     }
+    has_context_.store(true, std::memory_order_release);
   }
-  has_context_.store(true, std::memory_order_release);
-  EnableTiming();
+  // One thread comes here; no lock of ours is held across what follows.
+  if (StartFlushThread()) {
+    EnableTiming();
+  } else {
+    AddProblem(ProblemKind::kCuptiError, "the flush thread could not be started: nothing is timed");
+  }
+}
+
+bool Session::StartFlushThread() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for our thread
   pthread_t thread;
-  flush_wake_ = new std::condition_variable_any;
-  thread_running_ = pthread_create(&thread, nullptr, &Session::FlushThread, this) == 0;
-  if (thread_running_) {
-    pthread_detach(thread);
-  } else {
-    AddProblem(ProblemKind::kInternal, "the flush thread could not be started");
-  }
+  const bool started = pthread_create(&thread, nullptr, &Session::FlushThread, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (started) pthread_detach(thread);
+  thread_running_.store(started);
+  return started;
 }
 
 void Session::WriteHeader() {
@@ -270,6 +284,14 @@ void Session::AddProblem(ProblemKind kind, const std::string& detail) {
   collection_->file.AddProblem(kind, 1, detail);
 }
 
+void Session::OnCollectionEnded(const std::string& why) {
+  timing_.store(false);
+  TraceFile& file = collection_->file;
+  std::lock_guard lock(file.mutex());
+  file.AddProblemLocked(ProblemKind::kCollectionEnded, 1, why);
+  file.FlushTablesLocked();
+}
+
 void* Session::FlushThread(void* session) {
   pthread_setname_np(pthread_self(), "hotproof");
   static_cast<Session*>(session)->FlushLoop();
@@ -277,20 +299,20 @@ void* Session::FlushThread(void* session) {
 }
 
 void Session::FlushLoop() {
-  AddDevices();
+  Guarded([this] { AddDevices(); });
   std::unique_lock lock(flush_mutex_);
   while (!stop_requested_) {
-    flush_wake_->wait_for(lock, std::chrono::milliseconds(config_.flush_period_ms));
+    flush_wake_.wait_for(lock, std::chrono::milliseconds(config_.flush_period_ms));
     if (stop_requested_) break;
     lock.unlock();
-    FlushOnce(/*last=*/false);
+    Guarded([this] { FlushOnce(/*last=*/false); });
     lock.lock();
   }
   lock.unlock();
-  FlushOnce(/*last=*/true);
+  Guarded([this] { FlushOnce(/*last=*/true); });
   lock.lock();
   stopped_ = true;
-  flush_wake_->notify_all();
+  flush_wake_.notify_all();
 }
 
 void Session::FlushOnce(bool last) {
@@ -298,10 +320,12 @@ void Session::FlushOnce(bool last) {
   if (timing_.load()) {
     const CUptiResult result =
         cupti_.ActivityFlushAll(last ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : CUPTI_ACTIVITY_FLAG_NONE);
-    if (result != CUPTI_SUCCESS) {
+    last_flush_ok_.store(result == CUPTI_SUCCESS);
+    if (result != CUPTI_SUCCESS && result != last_flush_result_) {
       AddProblem(ProblemKind::kCuptiError,
                  std::string("cuptiActivityFlushAll: ") + cupti_.ResultName(result));
     }
+    last_flush_result_ = result;
     trace::ClockPairEntry clocks;
     if (cupti_.GetTimestamp(&clocks.cupti_ns) == CUPTI_SUCCESS) {
       clocks.realtime_ns = RealtimeNs();
@@ -313,7 +337,14 @@ void Session::FlushOnce(bool last) {
     }
   }
   collection.records.Tick(last);
-  if (!collection.file.Flush()) StopTiming("the trace cannot be written (disk full?)");
+  const uint64_t lost_work = LostWork().load(std::memory_order_relaxed);
+  if (lost_work != lost_work_reported_) {
+    lost_work_reported_ = lost_work;
+    collection.file.AddProblem(ProblemKind::kInternal, lost_work, "callbacks could not finish: no memory");
+  }
+  if (!collection.file.Flush() || collection.file.disk_failed()) {
+    StopTiming("the trace cannot be written (disk full?)");
+  }
   const uint64_t now_ns = MonotonicNs(), records = collection.records.records_written();
   if (last_tick_ns_ != 0 && now_ns > last_tick_ns_) {
     pool_.SetRate(static_cast<double>(records - last_tick_records_) * 1e9 /
@@ -327,21 +358,31 @@ void Session::FlushOnce(bool last) {
 void Session::AtExit() {
   Session* session = Get();
   if (session != nullptr && static_cast<uint32_t>(getpid()) == session->process_.pid) {
-    session->Finish("exit");
+    Guarded([session] { session->Finish("exit"); });
   }
 }
 
 void Session::Finish(const char* reason) {
-  bool flushed = true;
-  if (thread_running_) {
-    std::unique_lock lock(flush_mutex_);
+  const uint64_t deadline_ns = MonotonicNs() + uint64_t{kExitDeadlineMs} * 1000000;
+  // This may be a signal handler's exit() on a thread that holds the lock: only ever try.
+  const auto lock_in_time = [&](std::mutex& mutex) {
+    std::unique_lock lock(mutex, std::defer_lock);
+    while (!lock.try_lock() && MonotonicNs() < deadline_ns) usleep(1000);
+    return lock;
+  };
+  bool flushed = last_flush_ok_.load();
+  if (thread_running_.load()) {
+    std::unique_lock lock = lock_in_time(flush_mutex_);
+    if (!lock.owns_lock()) return;
     stop_requested_ = true;
-    flush_wake_->notify_all();
-    flushed = flush_wake_->wait_for(lock, std::chrono::milliseconds(kExitDeadlineMs),
-                                    [this] { return stopped_; });
+    flush_wake_.notify_all();
+    const bool stopped = flush_wake_.wait_for(lock, std::chrono::milliseconds(kExitDeadlineMs),
+                                              [this] { return stopped_; });
+    flushed = stopped && last_flush_ok_.load();
   }
   Collection& collection = *collection_;
-  std::lock_guard lock(collection.file.mutex());
+  std::unique_lock lock = lock_in_time(collection.file.mutex());
+  if (!lock.owns_lock()) return;  // no footer: readers call the end unfinished
   trace::Writer* writer = collection.file.writer_locked();
   if (writer == nullptr) return;
   trace::FooterEntry footer;
@@ -350,7 +391,7 @@ void Session::Finish(const char* reason) {
   if (collection.file.has_counters()) {
     footer.launches = collection.graphs.LaunchesAskedLocked(collection.file.counters());
   }
-  footer.records = collection.records.records_written();
+  footer.records = writer->records_written() + writer->pending_records();
   footer.dropped = collection.records.dropped();
   footer.discarded = collection.records.discarded();
   footer.flushed = flushed;

@@ -63,6 +63,8 @@ class Session {
   // A point from which a phase may begin, named by the program.
   void Mark(const char* label);
   void AddProblem(ProblemKind kind, const std::string& detail);
+  // CUPTI has given up: on disk at once, for nothing after this is counted.
+  void OnCollectionEnded(const std::string& why);
 
  private:
   Session(Config config, std::string chained_injection);
@@ -70,6 +72,7 @@ class Session {
   void EnableCallbacks();
   void WriteHeader();
   void BeginCounting();
+  bool StartFlushThread();
   void EnableTiming();
   void AddDevices();
   static void* FlushThread(void* session);
@@ -102,9 +105,12 @@ class Session {
 
   // The flush thread.
   std::mutex flush_mutex_;
-  std::condition_variable_any* flush_wake_ = nullptr;
+  std::condition_variable flush_wake_;
   bool stop_requested_ = false, stopped_ = false;
-  bool thread_running_ = false;
+  std::atomic<bool> thread_running_{false};
+  std::atomic<bool> last_flush_ok_{true};
+  CUptiResult last_flush_result_ = CUPTI_SUCCESS;
+  uint64_t lost_work_reported_ = 0;
   uint64_t last_tick_ns_ = 0, last_tick_records_ = 0;
 };
 

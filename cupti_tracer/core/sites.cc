@@ -1,14 +1,14 @@
 #include "cupti_tracer/core/sites.h"
 
+#include "cupti_tracer/core/thread_cache.h"
+
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 namespace hotproof::tracer {
 namespace {
 
-// What this thread saw last, so that a repeated launch takes no lock. Plain data: no constructor runs
-// when a thread first touches it.
+// What a thread saw last, so that a repeated launch takes no lock.
 struct ThreadCache {
   static constexpr size_t kFunctions = 128, kSites = 1024;
   struct {
@@ -22,8 +22,9 @@ struct ThreadCache {
     uint32_t instance;
   } sites[kSites];
 };
-thread_local ThreadCache thread_cache;
+// Modules loaded in the driver call that this thread is in.
 thread_local LoadedModule last_loaded;
+thread_local uint32_t loads_in_call = 0;
 
 size_t PointerSlot(const void* pointer, size_t slots) {
   return (reinterpret_cast<uintptr_t>(pointer) * 0x9e3779b97f4a7c15u >> 32) % slots;
@@ -60,7 +61,9 @@ uint64_t HashArguments(const ArgumentBytes& arguments) {
 }  // namespace
 
 KernelInfo* Sites::FindKernel(const LaunchDescription& d) {
-  auto& slot = thread_cache.functions[PointerSlot(d.function, ThreadCache::kFunctions)];
+  ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
+  if (cache == nullptr) return FindKernelSlow(d);
+  auto& slot = cache->functions[PointerSlot(d.function, ThreadCache::kFunctions)];
   const uint32_t generation = this->generation();
   if (slot.function == d.function && slot.generation == generation) return slot.kernel;
   KernelInfo* kernel = FindKernelSlow(d);
@@ -108,9 +111,12 @@ CUmodule Sites::ModuleOf(CUfunction function) const {
   return nullptr;
 }
 
+void Sites::OnCallEntered() { loads_in_call = 0; }
+
 void Sites::OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cubin,
                            size_t cubin_bytes) {
   last_loaded = {context, module_id, cubin == nullptr ? 0 : XXH3_64bits(cubin, cubin_bytes)};
+  ++loads_in_call;
 }
 
 void Sites::OnModuleHandle(CUmodule module) {
@@ -129,12 +135,13 @@ void Sites::OnModuleUnloaded(CUcontext context, uint32_t module_id) {
   ForgetHandles();
 }
 
-// A handle that is not known yet belongs to the module that this thread saw loaded last, once.
 LoadedModule Sites::FindModuleLocked(CUmodule handle) {
   if (handle == nullptr) return {};
-  const auto [found, inserted] = modules_.try_emplace(handle);
-  if (inserted) found->second = std::exchange(last_loaded, LoadedModule());
-  return found->second;
+  const auto found = modules_.find(handle);
+  if (found != modules_.end()) return found->second;
+  if (loads_in_call != 1) return {};
+  loads_in_call = 0;
+  return modules_.emplace(handle, last_loaded).first->second;
 }
 
 KernelInfo* Sites::InternKernelLocked(std::string name, const LoadedModule& module,
@@ -170,12 +177,13 @@ uint32_t Sites::Resolve(const LaunchDescription& d) {
   ArgumentBytes arguments;
   if (arguments.Gather(layout, d)) arguments.Mask(layout, tensor_maps_);
   const uint64_t key = KeyOf(d, kernel.id, HashArguments(arguments));
-  auto& slot = thread_cache.sites[key % ThreadCache::kSites];
-  if (slot.key == key && slot.instance == instance_) return slot.site;
+  ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
+  auto* slot = cache == nullptr ? nullptr : &cache->sites[key % ThreadCache::kSites];
+  if (slot != nullptr && slot->key == key && slot->instance == instance_) return slot->site;
   if (arguments.size() != 0) arguments.Gather(layout, d);
   const uint32_t site = ResolveSlow(d, kernel, arguments);
   // A mask found just now changes the key: the next such launch finds its site by the new one.
-  slot = {key, site, instance_};
+  if (slot != nullptr) *slot = {key, site, instance_};
   return site;
 }
 

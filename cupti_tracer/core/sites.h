@@ -69,7 +69,8 @@ class Sites {
 
   // CUPTI names a module by id and cubin, the driver by handle. They meet at the exit of the call that
   // loaded the module (OnModuleHandle) or, for libraries, which load at their first launch, when that
-  // launch is resolved.
+  // launch is resolved; and only if that call loaded exactly one module: else the hash stays unknown.
+  void OnCallEntered();
   void OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cubin, size_t cubin_bytes);
   void OnModuleHandle(CUmodule module);
   void OnModuleUnloaded(CUcontext context, uint32_t module_id);

@@ -1,5 +1,7 @@
 #include "cupti_tracer/core/streams.h"
 
+#include "cupti_tracer/core/thread_cache.h"
+
 namespace hotproof::tracer {
 namespace {
 
@@ -14,16 +16,18 @@ struct ThreadCache {
   } streams[kStreams];
   uint32_t next;
 };
-thread_local ThreadCache thread_cache;
 
 }  // namespace
 
 uint32_t Streams::Find(CUcontext context, uint32_t context_id, CUstream stream, bool per_thread) {
   const uint32_t generation = generation_.load(std::memory_order_relaxed);
-  for (const auto& entry : thread_cache.streams) {
-    if (entry.stream == stream && entry.context == context && entry.generation == generation &&
-        entry.per_thread == per_thread) {
-      return entry.id;
+  ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
+  if (cache != nullptr) {
+    for (const auto& entry : cache->streams) {
+      if (entry.stream == stream && entry.context == context && entry.generation == generation &&
+          entry.per_thread == per_thread) {
+        return entry.id;
+      }
     }
   }
   uint32_t stream_id = 0, device_id = 0;
@@ -37,8 +41,10 @@ uint32_t Streams::Find(CUcontext context, uint32_t context_id, CUstream stream, 
     std::lock_guard lock(file_.mutex());
     id = InternLocked(device_id, context_id, stream_id);
   }
-  thread_cache.streams[thread_cache.next++ % ThreadCache::kStreams] = {context, stream, generation, id,
-                                                                       per_thread};
+  if (cache != nullptr) {
+    cache->streams[cache->next++ % ThreadCache::kStreams] = {context, stream, generation, id,
+                                                             per_thread};
+  }
   return id;
 }
 

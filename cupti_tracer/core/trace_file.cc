@@ -13,7 +13,7 @@ namespace {
 
 // A vLLM server start to end used 1,946 sites (docs/measurements/).
 constexpr uint32_t kSiteSlots = 1 << 15;
-constexpr uint32_t kGraphSlots = 1 << 13;
+constexpr uint32_t kGraphSlots = 1 << 14;
 
 uint64_t ReadClock(clockid_t clock) {
   timespec time{};

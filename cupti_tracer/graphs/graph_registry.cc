@@ -1,5 +1,7 @@
 #include "cupti_tracer/graphs/graph_registry.h"
 
+#include "cupti_tracer/core/thread_cache.h"
+
 #include <algorithm>
 
 #include <xxhash.h>
@@ -19,13 +21,13 @@ struct ThreadCache {
     uint32_t graph_id;
   } execs[kExecs];
 };
-thread_local ThreadCache thread_cache;
 
 struct Clone {
   CUgraphNode original, node;
 };
 // Clones made by the instantiating call that this thread is in.
 thread_local std::vector<Clone>* clones = nullptr;
+thread_local bool instantiating = false;
 
 void AddCaveat(std::vector<uint32_t>& caveats, uint32_t caveat) {
   if (std::find(caveats.begin(), caveats.end(), caveat) == caveats.end()) caveats.push_back(caveat);
@@ -43,16 +45,20 @@ void GraphRegistry::OnNodeStarting(CUgraphNode node, CUgraphNodeType type) {
   nodes_[node] = {.type = type};
 }
 
-void GraphRegistry::OnNodeSite(CUgraphNode node, uint32_t site, bool device_updatable) {
+void GraphRegistry::OnNodeSite(CUgraphNode node, uint32_t site) {
   std::lock_guard lock(file_.mutex());
   const auto found = nodes_.find(node);
-  if (found == nodes_.end()) return;
-  found->second.site = site;
-  found->second.device_updatable = device_updatable;
+  if (found != nodes_.end()) found->second.site = site;
+}
+
+void GraphRegistry::OnNodeDeviceUpdatable(CUgraphNode node) {
+  std::lock_guard lock(file_.mutex());
+  const auto found = nodes_.find(node);
+  if (found != nodes_.end()) found->second.device_updatable = true;
 }
 
 void GraphRegistry::OnNodeCloned(CUgraphNode original, CUgraphNode node) {
-  if (clones != nullptr) clones->push_back({original, node});
+  if (instantiating) clones->push_back({original, node});
   std::lock_guard lock(file_.mutex());
   const auto from = nodes_.find(original);
   if (from == nodes_.end()) return;
@@ -63,7 +69,7 @@ void GraphRegistry::OnNodeCloned(CUgraphNode original, CUgraphNode node) {
 }
 
 void GraphRegistry::OnNodeDestroyed(CUgraphNode node) {
-  if (clones != nullptr) {
+  if (instantiating) {
     std::erase_if(*clones, [node](const Clone& clone) { return clone.node == node; });
   }
   std::lock_guard lock(file_.mutex());
@@ -73,13 +79,16 @@ void GraphRegistry::OnNodeDestroyed(CUgraphNode node) {
 void GraphRegistry::OnInstantiateEntered() {
   if (clones == nullptr) clones = new std::vector<Clone>;  // one a thread, kept
   clones->clear();
+  instantiating = true;
 }
+
+void GraphRegistry::OnInstantiateLeft() { instantiating = false; }
 
 void GraphRegistry::OnExecCreated(CUgraphExec handle, CUgraph source) {
   Exec exec;
   cupti_.GetGraphExecId(handle, &exec.exec_graph_id);
   if (cupti_.GetGraphId != nullptr) cupti_.GetGraphId(source, &exec.source_graph_id);
-  if (clones != nullptr) {
+  if (instantiating) {
     exec.nodes.reserve(clones->size());
     for (const Clone& clone : *clones) {
       ExecNode node;
@@ -106,7 +115,9 @@ void GraphRegistry::OnExecCreated(CUgraphExec handle, CUgraph source) {
 void GraphRegistry::OnExecDeviceLaunchable(CUgraphExec exec) {
   std::lock_guard lock(file_.mutex());
   const auto found = execs_.find(exec);
-  if (found != execs_.end()) AddCaveat(found->second.caveats, kCaveatDeviceLaunched);
+  if (found == execs_.end()) return;
+  AddCaveat(found->second.caveats, kCaveatDeviceLaunched);
+  ComposeLocked(found->second);  // it may never be launched from the host
 }
 
 void GraphRegistry::OnExecDestroyed(CUgraphExec exec) {
@@ -123,10 +134,12 @@ void GraphRegistry::ChangeLocked(CUgraphExec handle,
   if (found == execs_.end()) return;
   Exec& exec = found->second;
   const auto place = (exec.*index).find(key);
-  if (place == (exec.*index).end()) {
-    AddCaveat(exec.caveats, kCaveatUpdatedUnseen);
-  } else {
+  if (place != (exec.*index).end()) {
     change(exec, exec.nodes[place->second]);
+  } else {
+    const auto node = nodes_.find(key);
+    if (node != nodes_.end() && node->second.type != CU_GRAPH_NODE_TYPE_KERNEL) return;
+    ForgetNodesLocked(exec);
   }
   exec.dirty = true;
   generation_.store(NewGeneration(), std::memory_order_relaxed);
@@ -160,10 +173,14 @@ void GraphRegistry::OnExecUpdatedUnseen(CUgraphExec exec) {
   std::lock_guard lock(file_.mutex());
   const auto found = execs_.find(exec);
   if (found == execs_.end()) return;
-  for (ExecNode& node : found->second.nodes) node.node.site = 0;
-  AddCaveat(found->second.caveats, kCaveatUpdatedUnseen);
+  ForgetNodesLocked(found->second);
   found->second.dirty = true;
   generation_.store(NewGeneration(), std::memory_order_relaxed);
+}
+
+void GraphRegistry::ForgetNodesLocked(Exec& exec) {
+  for (ExecNode& node : exec.nodes) node.node.site = 0;
+  AddCaveat(exec.caveats, kCaveatUpdatedUnseen);
 }
 
 void GraphRegistry::ComposeLocked(Exec& exec) {
@@ -197,6 +214,7 @@ void GraphRegistry::ComposeLocked(Exec& exec) {
     if (!slots_exhausted_) file_.AddProblemLocked(ProblemKind::kSlotsExhausted, 1, "graphs");
     slots_exhausted_ = true;
     composition_by_content_.erase(known);
+    composition_of_exec_id_.erase(exec.exec_graph_id);
     exec.composition = 0;
     return;
   }
@@ -219,8 +237,13 @@ void GraphRegistry::ComposeLocked(Exec& exec) {
 
 GraphRegistry::Replay GraphRegistry::OnLaunch(CUgraphExec exec) {
   const uint32_t generation = generation_.load(std::memory_order_relaxed);
-  auto& slot = thread_cache.execs[(reinterpret_cast<uintptr_t>(exec) >> 4) % ThreadCache::kExecs];
-  if (slot.exec == exec && slot.generation == generation) return {slot.graph_id, false};
+  ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
+  auto* slot = cache == nullptr
+                   ? nullptr
+                   : &cache->execs[(reinterpret_cast<uintptr_t>(exec) >> 4) % ThreadCache::kExecs];
+  if (slot != nullptr && slot->exec == exec && slot->generation == generation) {
+    return {slot->graph_id, false};
+  }
   uint32_t exec_graph_id = 0;
   cupti_.GetGraphExecId(exec, &exec_graph_id);
   std::lock_guard lock(file_.mutex());
@@ -233,7 +256,9 @@ GraphRegistry::Replay GraphRegistry::OnLaunch(CUgraphExec exec) {
   const bool first = !launched.replayed;
   launched.replayed = true;
   if (launched.dirty) ComposeLocked(launched);
-  slot = {exec, generation_.load(std::memory_order_relaxed), launched.composition};
+  if (slot != nullptr) {
+    *slot = {exec, generation_.load(std::memory_order_relaxed), launched.composition};
+  }
   return {launched.composition, first};
 }
 

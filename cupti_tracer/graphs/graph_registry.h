@@ -37,12 +37,14 @@ class GraphRegistry {
   };
   // GRAPHNODE_CREATE_STARTING alone tells a node's type.
   void OnNodeStarting(CUgraphNode node, CUgraphNodeType type);
-  void OnNodeSite(CUgraphNode node, uint32_t site, bool device_updatable);
+  void OnNodeSite(CUgraphNode node, uint32_t site);
+  void OnNodeDeviceUpdatable(CUgraphNode node);
   void OnNodeCloned(CUgraphNode original, CUgraphNode node);
   void OnNodeDestroyed(CUgraphNode node);
 
   // Between an instantiating call's entry and CUPTI's GRAPHEXEC_CREATED, on one thread.
   void OnInstantiateEntered();
+  void OnInstantiateLeft();
   void OnExecCreated(CUgraphExec exec, CUgraph source);
   // After the instantiating call: it allowed launches from the device, which CUPTI cannot count.
   void OnExecDeviceLaunchable(CUgraphExec exec);
@@ -95,10 +97,12 @@ class GraphRegistry {
     std::unordered_map<uint64_t, uint32_t> positions;
     uint32_t next = 0;  // records come in node order more often than not
   };
-  // Applies `change(exec, node or null)` to one node of a known exec.
+  // Applies `change(exec, node)` to one node of a known exec; a kernel node that is not found there
+  // leaves nothing of the exec known.
   template <typename Change>
   void ChangeLocked(CUgraphExec exec, const std::unordered_map<CUgraphNode, size_t> Exec::*index,
                     CUgraphNode key, Change&& change);
+  void ForgetNodesLocked(Exec& exec);
   void ComposeLocked(Exec& exec);
 
   TraceFile& file_;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "cupti_tracer/core/guard.h"
 #include "cupti_tracer/core/session.h"
 
 namespace hotproof::tracer {
@@ -17,7 +18,9 @@ MarkEx next_mark_ex = nullptr;
 void OnText(const char* text) {
   constexpr char kPrefix[] = "hotproof.";
   if (text == nullptr || std::strncmp(text, kPrefix, sizeof kPrefix - 1) != 0) return;
-  if (Session* session = Session::Get()) session->Mark(text + sizeof kPrefix - 1);
+  Guarded([text] {
+    if (Session* session = Session::Get()) session->Mark(text + sizeof kPrefix - 1);
+  });
 }
 
 void OnMarkA(const char* text) {
@@ -32,40 +35,53 @@ void OnMarkEx(const nvtxEventAttributes_t* attributes) {
   if (next_mark_ex != nullptr) next_mark_ex(attributes);
 }
 
-// Puts `ours` into NVTX's table; what was there (a chained tool's, or null) is called through to.
+// One function of NVTX's table. Before the chained tool is initialised the slot holds NVTX's own first-call
+// stub, which must not be called again afterwards; only what the tool put there is called through to.
 template <typename Function>
-void Replace(NvtxFunctionPointer* slot, Function ours, Function& next) {
-  if (slot == nullptr) return;
-  auto* present = reinterpret_cast<Function>(*slot);
-  if (present != ours) next = present;
-  *slot = reinterpret_cast<NvtxFunctionPointer>(ours);
+class Slot {
+ public:
+  Slot(NvtxFunctionTable table, unsigned id) : slot_(table[id]), stub_(slot_ == nullptr ? nullptr : *slot_) {}
+  void Take(Function ours, Function& next) {
+    if (slot_ == nullptr) return;
+    const NvtxFunctionPointer present = *slot_;
+    const auto ours_plain = reinterpret_cast<NvtxFunctionPointer>(ours);
+    if (present != stub_ && present != ours_plain && present != nullptr) {
+      next = reinterpret_cast<Function>(present);
+    }
+    *slot_ = ours_plain;
+  }
+
+ private:
+  NvtxFunctionPointer* slot_;
+  NvtxFunctionPointer stub_;
+};
+
+int InitializeChained(const std::string& path, NvtxGetExportTableFunc_t get_export_table) {
+  if (path.empty()) return 0;
+  void* handle = dlopen(path.c_str(), RTLD_NOW);
+  if (handle == nullptr) return 0;
+  using Initialize = int (*)(NvtxGetExportTableFunc_t);
+  auto* initialize = reinterpret_cast<Initialize>(dlsym(handle, "InitializeInjectionNvtx2"));
+  return initialize == nullptr ? 0 : initialize(get_export_table);
 }
 
 }  // namespace
 
 int InitializeNvtx(NvtxGetExportTableFunc_t get_export_table, const std::string& chained_path) {
-  int chained_result = 0;
-  if (!chained_path.empty()) {
-    if (void* handle = dlopen(chained_path.c_str(), RTLD_NOW)) {
-      using Initialize = int (*)(NvtxGetExportTableFunc_t);
-      if (auto* initialize =
-              reinterpret_cast<Initialize>(dlsym(handle, "InitializeInjectionNvtx2"))) {
-        chained_result = initialize(get_export_table);
-      }
-    }
-  }
   const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(
       get_export_table == nullptr ? nullptr : get_export_table(NVTX_ETID_CALLBACKS));
-  if (callbacks == nullptr || callbacks->struct_size < sizeof *callbacks) return chained_result;
   NvtxFunctionTable table = nullptr;
   unsigned size = 0;
-  if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size) == 0 ||
-      size <= NVTX_CBID_CORE_MarkA) {
-    return chained_result;
+  if (callbacks == nullptr || callbacks->struct_size < sizeof *callbacks ||
+      callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size) == 0 ||
+      size <= NVTX_CBID_CORE_MarkA || size <= NVTX_CBID_CORE_MarkEx) {
+    return InitializeChained(chained_path, get_export_table);
   }
-  // A table entry is the address of the slot that NVTX calls through.
-  Replace(table[NVTX_CBID_CORE_MarkEx], &OnMarkEx, next_mark_ex);
-  Replace(table[NVTX_CBID_CORE_MarkA], &OnMarkA, next_mark_a);
+  Slot<MarkEx> mark_ex(table, NVTX_CBID_CORE_MarkEx);
+  Slot<MarkA> mark_a(table, NVTX_CBID_CORE_MarkA);
+  InitializeChained(chained_path, get_export_table);
+  mark_ex.Take(&OnMarkEx, next_mark_ex);
+  mark_a.Take(&OnMarkA, next_mark_a);
   return 1;
 }
 

@@ -41,6 +41,12 @@ CUresult PointerAttribute(void* data, CUpointer_attribute, CUdeviceptr address) 
   *static_cast<unsigned*>(data) = CU_MEMORYTYPE_DEVICE;
   return CUDA_SUCCESS;
 }
+CUresult FuncModule(CUmodule* module, CUfunction f) {
+  const auto found = state.modules.find(f);
+  if (found == state.modules.end()) return CUDA_ERROR_INVALID_HANDLE;
+  *module = static_cast<CUmodule>(found->second);
+  return CUDA_SUCCESS;
+}
 CUptiResult NodeId(CUgraphNode node, uint64_t* id) {
   const auto found = state.node_ids.find(node);
   if (found == state.node_ids.end()) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -64,6 +70,7 @@ Driver FakeDriver() {
   driver.FuncGetParamInfo = &FuncParamInfo;
   driver.KernelGetParamInfo = &KernelParamInfo;
   driver.FuncGetName = &FuncName;
+  driver.FuncGetModule = &FuncModule;
   driver.PointerGetAttribute = &PointerAttribute;
   return driver;
 }

@@ -23,6 +23,7 @@ struct FakeKernel {
 
 struct FakeState {
   std::map<void*, FakeKernel> kernels;
+  std::map<void*, void*> modules;  // by function
   std::set<uint64_t> device_addresses;
   uint64_t address_questions = 0;
   std::map<CUgraphNode, uint64_t> node_ids;

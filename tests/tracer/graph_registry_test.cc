@@ -28,7 +28,7 @@ class GraphRegistryTest : public ::testing::Test {
   CUgraphNode Node(uintptr_t handle, uint32_t site, CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL) {
     const auto node = Handle<CUgraphNode>(handle);
     graphs_.OnNodeStarting(node, type);
-    if (site != 0) graphs_.OnNodeSite(node, site, false);
+    if (site != 0) graphs_.OnNodeSite(node, site);
     return node;
   }
   // Its clone during an instantiation.
@@ -144,6 +144,60 @@ TEST_F(GraphRegistryTest, AnUpdateThatIsNotReportedLeavesNothingGuessed) {
   EXPECT_EQ(SiteOf(graph, 0x200000000), 0u);
   EXPECT_THAT(scratch_.Read()->tables().graphs.at(graph).caveats,
               ElementsAre(trace::GRAPH_CAVEAT_UPDATED_UNSEEN));
+}
+
+TEST_F(GraphRegistryTest, AChangeOfAnUnknownKernelNodeLeavesNothingGuessed) {
+  const CUgraphNode a = Node(0x10, 5), stranger = Node(0x70, 6);
+  graphs_.OnInstantiateEntered();
+  Clone(a, 0x11, 0x200000000);
+  ExecCreated(exec_, 2);
+  graphs_.OnExecNodeSite(exec_, stranger, 9);
+  EXPECT_EQ(SiteOf(graphs_.OnLaunch(exec_).graph_id, 0x200000000), 0u);
+}
+
+TEST_F(GraphRegistryTest, DisablingANodeThatIsNoKernelChangesNothing) {
+  const CUgraphNode a = Node(0x10, 5), set = Node(0x30, 0, CU_GRAPH_NODE_TYPE_MEMSET);
+  graphs_.OnInstantiateEntered();
+  Clone(a, 0x11, 0x200000000);
+  ExecCreated(exec_, 2);
+  const uint32_t before = graphs_.OnLaunch(exec_).graph_id;
+  graphs_.OnExecNodeEnabled(exec_, set, false);
+  EXPECT_EQ(graphs_.OnLaunch(exec_).graph_id, before);
+}
+
+TEST_F(GraphRegistryTest, AGraphThatTheDeviceMayLaunchIsInTheTraceWithoutAHostLaunch) {
+  const CUgraphNode a = Node(0x10, 5);
+  graphs_.OnInstantiateEntered();
+  Clone(a, 0x11, 0x200000000);
+  ExecCreated(exec_, 2);
+  graphs_.OnExecDeviceLaunchable(exec_);
+  const auto reader = scratch_.Read();
+  ASSERT_EQ(reader->tables().graphs.size(), 2u);
+  EXPECT_THAT(reader->tables().graphs[1].caveats, ElementsAre(trace::GRAPH_CAVEAT_DEVICE_LAUNCHED));
+}
+
+TEST_F(GraphRegistryTest, ParametersOfADeviceUpdatableNodeKeepItSo) {
+  const CUgraphNode a = Node(0x10, 5);
+  graphs_.OnNodeDeviceUpdatable(a);
+  graphs_.OnNodeSite(a, 6);
+  graphs_.OnInstantiateEntered();
+  Clone(a, 0x11, 0x200000000);
+  ExecCreated(exec_, 2);
+  const uint32_t graph = graphs_.OnLaunch(exec_).graph_id;
+  EXPECT_THAT(scratch_.Read()->tables().graphs.at(graph).caveats,
+              ElementsAre(trace::GRAPH_CAVEAT_DEVICE_UPDATABLE));
+}
+
+TEST_F(GraphRegistryTest, ClonesOutsideAnInstantiationAreNobodysNodes) {
+  const CUgraphNode a = Node(0x10, 5);
+  graphs_.OnInstantiateEntered();
+  graphs_.OnInstantiateLeft();  // it failed
+  Clone(a, 0x11, 0x200000000);  // cuGraphClone
+  graphs_.OnInstantiateEntered();
+  Clone(a, 0x12, 0x400000000);
+  ExecCreated(exec_, 4);
+  const uint32_t graph = graphs_.OnLaunch(exec_).graph_id;
+  EXPECT_THAT(scratch_.Read()->tables().graphs.at(graph).node_ids, ElementsAre(0x400000000));
 }
 
 TEST_F(GraphRegistryTest, AnExecOlderThanTheTracerSaysSo) {

@@ -141,6 +141,26 @@ TEST_F(SitesTest, AHandleThatCameBackAfterAnUnloadIsAnotherKernel) {
   EXPECT_EQ(reader->tables().kernels.at(reader->tables().sites.at(after).kernel_id()).name(), "new");
 }
 
+TEST_F(SitesTest, AModuleIsBelievedOnlyWhenItsCallLoadedItAlone) {
+  state_.kernels[function_] = {"k", {}, {}};
+  state_.kernels[Handle<void*>(0x2000)] = {"l", {}, {}};
+  state_.modules = {{function_, Handle<void*>(0xa)}, {Handle<void*>(0x2000), Handle<void*>(0xb)}};
+  sites_.OnCallEntered();
+  sites_.OnModuleLoaded(nullptr, 1, "first", 5);
+  sites_.OnModuleLoaded(nullptr, 2, "second", 6);
+  const uint32_t unsure = sites_.Resolve(Launch(function_, "k", nullptr));
+  sites_.OnCallEntered();
+  sites_.OnModuleLoaded(nullptr, 3, "third", 5);
+  const uint32_t sure = sites_.Resolve(Launch(Handle<void*>(0x2000), "l", nullptr));
+  const auto reader = scratch_.Read();
+  const auto kernel_of = [&](uint32_t site) {
+    return reader->tables().kernels.at(reader->tables().sites.at(site).kernel_id());
+  };
+  EXPECT_EQ(kernel_of(unsure).cubin_hash(), 0u);
+  EXPECT_NE(kernel_of(sure).cubin_hash(), 0u);
+  EXPECT_EQ(kernel_of(sure).module_id(), 3u);
+}
+
 TEST_F(SitesTest, NameOfAHandMadeNodeComesFromTheDriver) {
   state_.kernels[function_] = {"by_hand", {}, {}};
   const uint32_t id = sites_.Resolve(Launch(function_, nullptr, nullptr));
