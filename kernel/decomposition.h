@@ -1,10 +1,11 @@
 // Which CTA computes which part of the GEMM. Pure arithmetic: the kernel, the launcher and the CPU
-// tests all include this file; nothing here depends on M, which is what makes results batch-invariant.
+// tests all include this file; nothing here depends on M, which is what makes results
+// batch-invariant.
 //
-// N is cut into tiles of 128 weight rows, K into blocks of 128. A unit is one (tile, K block): 16 KB of
-// weights. Units are numbered tile by tile, along K inside a tile. CTA c computes the half-open range
-// [begin(c), begin(c + 1)) of that order. A tile that several CTAs share has one segment per CTA; its
-// segments are summed in K order, whoever finishes last.
+// N is cut into tiles of 128 weight rows, K into blocks of 128. A unit is one (tile, K block): 16
+// KB of weights. Units are numbered tile by tile, along K inside a tile. CTA c computes the
+// half-open range [begin(c), begin(c + 1)) of that order. A tile that several CTAs share has one
+// segment per CTA; its segments are summed in K order, whoever finishes last.
 #ifndef HOTPROOF_KERNEL_DECOMPOSITION_H_
 #define HOTPROOF_KERNEL_DECOMPOSITION_H_
 
@@ -66,23 +67,24 @@ struct Decomposition {
     return {tile, unit - tile * k_blocks, end - tile * k_blocks};
   }
 
-  // Number of CTAs per tile when every tile is cut at the same places by its own CTAs (1: no tile is
-  // shared, or a CTA owns several whole tiles); 0 when ranges straddle tile boundaries.
+  // Number of CTAs per tile when every tile is cut at the same places by its own CTAs (1: no tile
+  // is shared, or a CTA owns several whole tiles); 0 when ranges straddle tile boundaries.
   HOTPROOF_HOST_DEVICE constexpr int aligned_split() const {
     if (ctas % tiles == 0) return ctas / tiles;
     return tiles % ctas == 0 ? 1 : 0;
   }
 };
 
-// Partial sums of shared tiles go to the workspace. A CTA has at most two of them: the tile it enters in
-// the middle (slot 0) and the tile it leaves unfinished after having started it (slot 1).
+// Partial sums of shared tiles go to the workspace. A CTA has at most two of them: the tile it
+// enters in the middle (slot 0) and the tile it leaves unfinished after having started it (slot 1).
 HOTPROOF_HOST_DEVICE constexpr int partial_slot(int cta, int segment_k_begin) {
   return 2 * cta + (segment_k_begin == 0 ? 1 : 0);
 }
 
-// The number of CTAs for a GEMM on a GPU with `sm_count` multiprocessors. Prefers counts at which every
-// tile is cut at the same places: either whole tiles per CTA or an equal number of CTAs per tile, if that
-// occupies most multiprocessors. Otherwise one CTA per multiprocessor and ranges that straddle tiles.
+// The number of CTAs for a GEMM on a GPU with `sm_count` multiprocessors. Prefers counts at which
+// every tile is cut at the same places: either whole tiles per CTA or an equal number of CTAs per
+// tile, if that occupies most multiprocessors. Otherwise one CTA per multiprocessor and ranges that
+// straddle tiles.
 constexpr Decomposition decompose(int n, int k, int sm_count) {
   Decomposition d{ceil_div(n, kTileN), ceil_div(k, kBlockK), 1};
   const int most = sm_count;

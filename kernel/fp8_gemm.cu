@@ -1,12 +1,11 @@
 // Host side of the GEMM: checks, the plan, tensor maps, the launch, the C ABI.
-#include "kernel/fp8_gemm.h"
-
 #include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <atomic>
 
+#include "kernel/fp8_gemm.h"
 #include "kernel/launch.h"
 #include "kernel/quantize.cuh"
 #include "kernel/sm90_fp8_gemm.cuh"
@@ -50,8 +49,8 @@ int m_tile_for(int m) {
   return 128;
 }
 
-// Seven units of 16 KB in flight keep the memory busy; measured, more gain nothing between kernels that
-// stand alone.
+// Seven units of 16 KB in flight keep the memory busy; measured, more gain nothing between kernels
+// that stand alone.
 constexpr int kDefaultStages = 7;
 
 hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise,
@@ -92,26 +91,35 @@ KernelFunction kernel_for(int m_tile, Mutation mutation) {
 #ifdef HOTPROOF_MUTATIONS
   if (mutation != kNone && m_tile == 8 && !kQuantise) {
     switch (mutation) {
-      case Mutation::kNone: break;
-      case Mutation::kReadOnly: return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kReadOnly>;
-      case Mutation::kTimed: return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kTimed>;
-      case Mutation::kDropKBlock: return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kDropKBlock>;
+      case Mutation::kNone:
+        break;
+      case Mutation::kReadOnly:
+        return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kReadOnly>;
+      case Mutation::kTimed:
+        return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kTimed>;
+      case Mutation::kDropKBlock:
+        return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kDropKBlock>;
       case Mutation::kSwapScaleAxes:
         return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kSwapScaleAxes>;
       case Mutation::kOffByOneTile:
         return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kOffByOneTile>;
       case Mutation::kStaleWorkspace:
         return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kStaleWorkspace>;
-      case Mutation::kScaleTwice: return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kScaleTwice>;
+      case Mutation::kScaleTwice:
+        return sm90_fp8_gemm_1x128_128x128<8, false, Mutation::kScaleTwice>;
     }
   }
 #endif
   if (mutation != kNone) return nullptr;
   switch (m_tile) {
-    case 8: return sm90_fp8_gemm_1x128_128x128<8, kQuantise, kNone>;
-    case 16: return sm90_fp8_gemm_1x128_128x128<16, kQuantise, kNone>;
-    case 32: return sm90_fp8_gemm_1x128_128x128<32, kQuantise, kNone>;
-    default: break;
+    case 8:
+      return sm90_fp8_gemm_1x128_128x128<8, kQuantise, kNone>;
+    case 16:
+      return sm90_fp8_gemm_1x128_128x128<16, kQuantise, kNone>;
+    case 32:
+      return sm90_fp8_gemm_1x128_128x128<32, kQuantise, kNone>;
+    default:
+      break;
   }
   if constexpr (!kQuantise) {
     if (m_tile == 64) return sm90_fp8_gemm_1x128_128x128<64, false, kNone>;
@@ -199,8 +207,8 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
     return HOTPROOF_INVALID_ARGUMENT;
   }
 
-  const KernelFunction kernel = quantise ? kernel_for<true>(plan.m_tile, mutation)
-                                         : kernel_for<false>(plan.m_tile, mutation);
+  const KernelFunction kernel =
+      quantise ? kernel_for<true>(plan.m_tile, mutation) : kernel_for<false>(plan.m_tile, mutation);
   if (kernel == nullptr) return HOTPROOF_UNSUPPORTED_SHAPE;
   cudaError_t error = allow_shared_memory(kernel, plan.smem_bytes);
   if (error != cudaSuccess) return cuda_failed(error);
@@ -272,8 +280,8 @@ hotproof_status hotproof_fp8_gemm_bf16(const hotproof_fp8_gemm_args* args, void*
 }
 
 hotproof_status hotproof_quantize_1x128(int32_t m, int32_t k, const void* x, int64_t ldx, void* q,
-                                        int64_t ldq, float* scale, int64_t stride_m, int64_t stride_k,
-                                        uint32_t flags, void* stream) {
+                                        int64_t ldq, float* scale, int64_t stride_m,
+                                        int64_t stride_k, uint32_t flags, void* stream) {
   if (m < 1 || k < 1 || k % 16 != 0 || x == nullptr || q == nullptr || scale == nullptr ||
       !aligned(x, 16) || !aligned(q, 16) || ldx < k || ldx % 8 != 0 || ldq < k || ldq % 16 != 0 ||
       stride_m < 0 || stride_k < 0) {
@@ -292,22 +300,28 @@ hotproof_status hotproof_quantize_1x128(int32_t m, int32_t k, const void* x, int
   config.stream = static_cast<cudaStream_t>(stream);
   config.attrs = &attribute;
   config.numAttrs = flags & HOTPROOF_NO_PROGRAMMATIC_LAUNCH ? 0 : 1;
-  const cudaError_t error = cudaLaunchKernelEx(
-      &config, quantize_1x128, m, k, static_cast<const __nv_bfloat16*>(x), ldx,
-      static_cast<uint8_t*>(q), ldq, scale, stride_m, stride_k,
-      (flags & HOTPROOF_POWER_OF_TWO_SCALES) != 0);
+  const cudaError_t error =
+      cudaLaunchKernelEx(&config, quantize_1x128, m, k, static_cast<const __nv_bfloat16*>(x), ldx,
+                         static_cast<uint8_t*>(q), ldq, scale, stride_m, stride_k,
+                         (flags & HOTPROOF_POWER_OF_TWO_SCALES) != 0);
   return error == cudaSuccess ? HOTPROOF_OK : cuda_failed(error);
 }
 
 const char* hotproof_status_string(hotproof_status status) {
   switch (status) {
-    case HOTPROOF_OK: return "ok";
-    case HOTPROOF_INVALID_ARGUMENT: return "a pointer, size, stride or alignment is invalid";
-    case HOTPROOF_UNSUPPORTED_SHAPE: return "the shape is not supported";
+    case HOTPROOF_OK:
+      return "ok";
+    case HOTPROOF_INVALID_ARGUMENT:
+      return "a pointer, size, stride or alignment is invalid";
+    case HOTPROOF_UNSUPPORTED_SHAPE:
+      return "the shape is not supported";
     case HOTPROOF_UNSUPPORTED_DEVICE:
-      return "this GPU is not supported: the kernel needs compute capability 9.0 (H100, H200, GH200)";
-    case HOTPROOF_WORKSPACE_TOO_SMALL: return "the workspace is missing or too small";
-    case HOTPROOF_CUDA_ERROR: return "a CUDA call failed; see hotproof_last_cuda_error()";
+      return "this GPU is not supported: the kernel needs compute capability 9.0 (H100, H200, "
+             "GH200)";
+    case HOTPROOF_WORKSPACE_TOO_SMALL:
+      return "the workspace is missing or too small";
+    case HOTPROOF_CUDA_ERROR:
+      return "a CUDA call failed; see hotproof_last_cuda_error()";
   }
   return "unknown status";
 }

@@ -1,5 +1,5 @@
-// What the C ABI hides and the benchmark needs: choosing a configuration by hand, faulty variants, launch
-// counts. Host code; any thread.
+// What the C ABI hides and the benchmark needs: choosing a configuration by hand, faulty variants,
+// launch counts. Host code; any thread.
 #ifndef HOTPROOF_KERNEL_LAUNCH_H_
 #define HOTPROOF_KERNEL_LAUNCH_H_
 
@@ -8,8 +8,8 @@
 
 namespace hotproof::kernel {
 
-// Deliberate faults, compiled in to show that the checks catch them. kReadOnly is no fault: it loads
-// everything and computes nothing.
+// Deliberate faults, compiled in to show that the checks catch them. kReadOnly is no fault: it
+// loads everything and computes nothing.
 enum class Mutation {
   kNone,
   kReadOnly,
@@ -21,7 +21,8 @@ enum class Mutation {
   kScaleTwice       // one 128 x 128 block's scale is off by a factor of 2
 };
 
-// When a CTA reached each moment of sm90_fp8_gemm.cuh, in %globaltimer ns and its multiprocessor's cycles.
+// When a CTA reached each moment of sm90_fp8_gemm.cuh, in %globaltimer ns and its multiprocessor's
+// cycles.
 struct Timeline {
   uint64_t ns[8];
   uint64_t cycles[8];
@@ -33,8 +34,9 @@ struct Tuning {
   int stages = 0;
   int ctas_per_sm = 0;          // 2: leaves room for a second CTA, of this kernel or the next
   int l2_promotion_bytes = -1;  // of the weights' tensor map: 0 (none), 128, 256
-  bool never_wait = false;      // test builds: ignore the previous kernel (wrong, but shows what waiting costs)
-  Timeline* timeline = nullptr; // for Mutation::kTimed: device memory, one per CTA
+  bool never_wait =
+      false;  // test builds: ignore the previous kernel (wrong, but shows what waiting costs)
+  Timeline* timeline = nullptr;  // for Mutation::kTimed: device memory, one per CTA
 };
 
 // What a call will do: all of it is decided before anything is enqueued.
@@ -56,8 +58,8 @@ hotproof_status make_plan(int m, int n, int k, bool quantise, const Tuning& tuni
 hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool quantise,
                        const Tuning& tuning, Mutation mutation);
 
-// Test builds (HOTPROOF_COUNT_LAUNCHES): how many GEMM kernels have run on the current device since it
-// was last asked, counted by the kernels themselves. Synchronises. -1 in other builds.
+// Test builds (HOTPROOF_COUNT_LAUNCHES): how many GEMM kernels have run on the current device since
+// it was last asked, counted by the kernels themselves. Synchronises. -1 in other builds.
 int64_t take_launch_count();
 
 }  // namespace hotproof::kernel

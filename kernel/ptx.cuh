@@ -17,7 +17,7 @@ __device__ inline uint32_t smem_address(const void* p) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
 
-// --- mbarrier ---------------------------------------------------------------------------------------
+// --- mbarrier ---
 __device__ inline void mbarrier_init(uint32_t bar, uint32_t count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(count) : "memory");
 }
@@ -57,8 +57,9 @@ __device__ inline void mbarrier_wait(uint32_t bar, uint32_t parity) {
   while (!mbarrier_try_wait(bar, parity)) count_spin(spins);
 }
 
-// --- copies -----------------------------------------------------------------------------------------
-inline constexpr uint64_t kEvictFirst = 0x12F0000000000000ull;  // L2 policies, as createpolicy makes them
+// --- copies ---
+inline constexpr uint64_t kEvictFirst =
+    0x12F0000000000000ull;  // L2 policies, as createpolicy makes them
 inline constexpr uint64_t kEvictNormal = 0x1000000000000000ull;
 inline constexpr uint64_t kEvictLast = 0x14F0000000000000ull;
 
@@ -100,12 +101,12 @@ __device__ inline void store_shared_v2(uint32_t address, uint32_t x, uint32_t y)
   asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(x), "r"(y) : "memory");
 }
 __device__ inline void store_shared_v4(uint32_t address, const uint4& v) {
-  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z),
-               "r"(v.w)
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y),
+               "r"(v.z), "r"(v.w)
                : "memory");
 }
 
-// --- programmatic dependent launch --------------------------------------------------------------------
+// --- programmatic dependent launch ---
 // Returns once every kernel this launch depends on has finished and its writes are visible.
 __device__ inline void grid_dependency_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 // Lets the next kernel of the stream start, once every CTA has said so or ended.
@@ -113,8 +114,9 @@ __device__ inline void launch_dependents() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-// --- small things ---------------------------------------------------------------------------------------
-// Transposes the 8x8 matrix of 16-bit elements that the warp holds (lane: row lane/4, columns 2*(lane%4)).
+// --- small things ---
+// Transposes the 8x8 matrix of 16-bit elements that the warp holds (lane: row lane/4, columns
+// 2*(lane%4)).
 __device__ inline uint32_t transpose_8x8(uint32_t fragment) {
   uint32_t out;
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(out) : "r"(fragment));
@@ -150,47 +152,55 @@ __device__ inline uint16_t e4m3x2(float low, float high) {
   return out;
 }
 
-// --- wgmma ------------------------------------------------------------------------------------------------
+// --- wgmma ---
 __device__ inline void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ inline void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-__device__ inline void wgmma_wait_all() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
-
-// Describes a K-major operand of 128-byte rows with the 128-byte swizzle: 8-row groups 1024 bytes apart.
-// Advancing 32 bytes along K adds 2 to the descriptor.
-__device__ inline uint64_t wgmma_descriptor(uint32_t address) {
-  return (static_cast<uint64_t>(address & 0x3ffff) >> 4) | (1ull << 16) | (64ull << 32) | (1ull << 62);
+__device__ inline void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+__device__ inline void wgmma_wait_all() {
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
-// d[64 x N] (+)= A[64 x 32] * B[N x 32]^T, e4m3 in, fp32 out. Lane l of warp w holds, in d[4j + 2h + e],
-// row 16w + l/4 + 8h, column 8j + 2(l%4) + e. `accumulate` 0 overwrites d.
+// Describes a K-major operand of 128-byte rows with the 128-byte swizzle: 8-row groups 1024 bytes
+// apart. Advancing 32 bytes along K adds 2 to the descriptor.
+__device__ inline uint64_t wgmma_descriptor(uint32_t address) {
+  return (static_cast<uint64_t>(address & 0x3ffff) >> 4) | (1ull << 16) | (64ull << 32) |
+         (1ull << 62);
+}
+
+// d[64 x N] (+)= A[64 x 32] * B[N x 32]^T, e4m3 in, fp32 out. Lane l of warp w holds, in d[4j + 2h
+// + e], row 16w + l/4 + 8h, column 8j + 2(l%4) + e. `accumulate` 0 overwrites d.
 template <int kN>
 __device__ void wgmma_m64k32(float (&d)[kN / 2], uint64_t a, uint64_t b, int accumulate);
 
 #define HOTPROOF_D4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define HOTPROOF_D16(i) HOTPROOF_D4(i), HOTPROOF_D4(i + 4), HOTPROOF_D4(i + 8), HOTPROOF_D4(i + 12)
-#define HOTPROOF_WGMMA(N, REGS, A, B, P, ...)                                                      \
-  template <>                                                                                       \
-  __device__ inline void wgmma_m64k32<N>(float (&d)[N / 2], uint64_t a, uint64_t b, int accumulate) { \
-    asm volatile("{\n .reg .pred p;\n setp.ne.b32 p, %" P ", 0;\n"                                  \
-                 " wgmma.mma_async.sync.aligned.m64n" #N "k32.f32.e4m3.e4m3 {" REGS "}, %" A        \
-                 ", %" B ", p, 1, 1;\n}"                                                            \
-                 : __VA_ARGS__                                                                      \
-                 : "l"(a), "l"(b), "r"(accumulate));                                                \
+#define HOTPROOF_WGMMA(N, REGS, A, B, P, ...)                                                \
+  template <>                                                                                \
+  __device__ inline void wgmma_m64k32<N>(float(&d)[N / 2], uint64_t a, uint64_t b,           \
+                                         int accumulate) {                                   \
+    asm volatile("{\n .reg .pred p;\n setp.ne.b32 p, %" P                                    \
+                 ", 0;\n"                                                                    \
+                 " wgmma.mma_async.sync.aligned.m64n" #N "k32.f32.e4m3.e4m3 {" REGS "}, %" A \
+                 ", %" B ", p, 1, 1;\n}"                                                     \
+                 : __VA_ARGS__                                                               \
+                 : "l"(a), "l"(b), "r"(accumulate));                                         \
   }
-#define HOTPROOF_R8(a, b, c, d, e, f, g, h) "%" #a ",%" #b ",%" #c ",%" #d ",%" #e ",%" #f ",%" #g ",%" #h
-#define HOTPROOF_R16                     \
-  HOTPROOF_R8(0, 1, 2, 3, 4, 5, 6, 7) "," \
-  HOTPROOF_R8(8, 9, 10, 11, 12, 13, 14, 15)
-#define HOTPROOF_R32                               \
-  HOTPROOF_R16 "," HOTPROOF_R8(16, 17, 18, 19, 20, 21, 22, 23) "," \
-  HOTPROOF_R8(24, 25, 26, 27, 28, 29, 30, 31)
-#define HOTPROOF_R64                               \
-  HOTPROOF_R32 "," HOTPROOF_R8(32, 33, 34, 35, 36, 37, 38, 39) "," \
-  HOTPROOF_R8(40, 41, 42, 43, 44, 45, 46, 47) "," \
-  HOTPROOF_R8(48, 49, 50, 51, 52, 53, 54, 55) "," \
-  HOTPROOF_R8(56, 57, 58, 59, 60, 61, 62, 63)
+#define HOTPROOF_R8(a, b, c, d, e, f, g, h) \
+  "%" #a ",%" #b ",%" #c ",%" #d ",%" #e ",%" #f ",%" #g ",%" #h
+#define HOTPROOF_R16 \
+  HOTPROOF_R8(0, 1, 2, 3, 4, 5, 6, 7) "," HOTPROOF_R8(8, 9, 10, 11, 12, 13, 14, 15)
+#define HOTPROOF_R32                                                                               \
+  HOTPROOF_R16 "," HOTPROOF_R8(16, 17, 18, 19, 20, 21, 22, 23) "," HOTPROOF_R8(24, 25, 26, 27, 28, \
+                                                                               29, 30, 31)
+#define HOTPROOF_R64                                                                              \
+  HOTPROOF_R32 "," HOTPROOF_R8(32, 33, 34, 35, 36, 37, 38, 39) "," HOTPROOF_R8(                   \
+      40, 41, 42, 43, 44, 45, 46, 47) "," HOTPROOF_R8(48, 49, 50, 51, 52, 53, 54,                 \
+                                                      55) "," HOTPROOF_R8(56, 57, 58, 59, 60, 61, \
+                                                                          62, 63)
 HOTPROOF_WGMMA(8, "%0,%1,%2,%3", "4", "5", "6", HOTPROOF_D4(0))
-HOTPROOF_WGMMA(16, HOTPROOF_R8(0, 1, 2, 3, 4, 5, 6, 7), "8", "9", "10", HOTPROOF_D4(0), HOTPROOF_D4(4))
+HOTPROOF_WGMMA(16, HOTPROOF_R8(0, 1, 2, 3, 4, 5, 6, 7), "8", "9", "10", HOTPROOF_D4(0),
+               HOTPROOF_D4(4))
 HOTPROOF_WGMMA(32, HOTPROOF_R16, "16", "17", "18", HOTPROOF_D16(0))
 HOTPROOF_WGMMA(64, HOTPROOF_R32, "32", "33", "34", HOTPROOF_D16(0), HOTPROOF_D16(16))
 HOTPROOF_WGMMA(128, HOTPROOF_R64, "64", "65", "66", HOTPROOF_D16(0), HOTPROOF_D16(16),

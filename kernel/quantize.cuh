@@ -42,8 +42,8 @@ __device__ inline uint2 quantise_8(const uint4& x, float inverse) {
   return make_uint2(four(x.x, x.y), four(x.z, x.w));
 }
 
-// x bf16 [m][ldx] -> q e4m3 [m][ldq] and scales. A half-warp takes one group of 128, 8 elements a lane.
-// Grid-stride over groups. Dependent kernels may start at once: they wait before they read q.
+// x bf16 [m][ldx] -> q e4m3 [m][ldq] and scales. A half-warp takes one group of 128, 8 elements a
+// lane. Grid-stride over groups. Dependent kernels may start at once: they wait before they read q.
 __global__ void __launch_bounds__(128)
     quantize_1x128(int m, int k, const __nv_bfloat16* x, int64_t ldx, uint8_t* q, int64_t ldq,
                    float* scale, int64_t stride_m, int64_t stride_k, bool power_of_two) {

@@ -56,8 +56,8 @@ Mismatch compare_with(const Reference& reference, const HostProblem& problem, co
       if (!differs(bits, got, value, magnitude)) continue;
       if (result.count++ == 0) {
         char text[160];
-        std::snprintf(text, sizeof(text), "m=%d n=%d: got %.9g, reference %.9g, magnitude %.9g", m, n,
-                      got, value, magnitude);
+        std::snprintf(text, sizeof(text), "m=%d n=%d: got %.9g, reference %.9g, magnitude %.9g", m,
+                      n, got, value, magnitude);
         result.first = text;
       }
     }

@@ -32,14 +32,14 @@ struct Reference {
 // Computes the given columns (all of them when `columns` is empty).
 Reference compute(const HostProblem& problem, std::vector<int> columns = {});
 
-// |d - value| <= 2^-8 |value| + 2^-13 magnitude, plus half of bf16's smallest step: 8 bits of bf16 and
-// about 13 bits that the tensor core keeps inside a block of 128.
+// |d - value| <= 2^-8 |value| + 2^-13 magnitude, plus half of bf16's smallest step: 8 bits of bf16
+// and about 13 bits that the tensor core keeps inside a block of 128.
 bool within_bound(double d, double value, double magnitude);
 
 struct Mismatch {
-  int64_t count = 0;        // elements outside the bound
-  double worst_ratio = 0;   // largest |d - value| / bound, over finite values
-  std::string first;        // where and what the first one was
+  int64_t count = 0;       // elements outside the bound
+  double worst_ratio = 0;  // largest |d - value| / bound, over finite values
+  std::string first;       // where and what the first one was
 };
 // d: bf16 bits, row-major [m][ldd].
 Mismatch compare(const Reference& reference, const HostProblem& problem, const uint16_t* d,

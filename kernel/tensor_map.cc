@@ -42,12 +42,11 @@ bool encode(const ByteMatrix& m, CUtensorMap* map) {
   const cuuint32_t box[2] = {static_cast<cuuint32_t>(m.box_bytes / element),
                              static_cast<cuuint32_t>(m.box_rows)};
   const cuuint32_t steps[2] = {1, 1};
-  return encode_tiled()(map, element == 4 ? CU_TENSOR_MAP_DATA_TYPE_UINT32 : CU_TENSOR_MAP_DATA_TYPE_UINT8,
-                        2, const_cast<void*>(m.base), dims, strides, box, steps,
-                        CU_TENSOR_MAP_INTERLEAVE_NONE,
-                        m.swizzle_128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
-                        promotion(m.l2_promotion_bytes),
-                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+  return encode_tiled()(
+             map, element == 4 ? CU_TENSOR_MAP_DATA_TYPE_UINT32 : CU_TENSOR_MAP_DATA_TYPE_UINT8, 2,
+             const_cast<void*>(m.base), dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+             m.swizzle_128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+             promotion(m.l2_promotion_bytes), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
 }  // namespace hotproof::kernel

@@ -1,56 +1,19 @@
-#include "kernel/bench/checks.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
 
+#include "kernel/bench/check_tools.h"
+#include "kernel/bench/checks.h"
 #include "kernel/bench/problem.h"
-#include "kernel/bench/workload.h"
 
 namespace hotproof::kernel::bench {
 namespace {
 
-int failures = 0;
-
-bool report(const std::string& name, bool ok, const std::string& detail = "") {
-  std::printf("%-4s %s%s%s\n", ok ? "ok" : "FAIL", name.c_str(), detail.empty() ? "" : ": ",
-              detail.c_str());
-  std::fflush(stdout);
-  if (!ok) ++failures;
-  return ok;
-}
-
-std::string text(const Mismatch& mismatch) {
-  char ratio[48];
-  std::snprintf(ratio, sizeof(ratio), "worst %.3f of the bound", mismatch.worst_ratio);
-  if (mismatch.count == 0) return ratio;
-  return std::to_string(mismatch.count) + " elements outside, first " + mismatch.first + "; " + ratio;
-}
-
-Tuning with_ctas(int ctas) {
-  Tuning tuning;
-  tuning.ctas = ctas;
-  return tuning;
-}
-
-// Rows 0..m-1 equal bit for bit, everything beyond N and beyond row m still poisoned.
-bool same_rows(const Problem& p, const std::vector<uint16_t>& all, const std::vector<uint16_t>& some,
-               int m) {
-  for (int row = 0; row < p.max_m; ++row) {
-    for (int n = 0; n < p.ldd(); ++n) {
-      const size_t i = static_cast<size_t>(row) * p.ldd() + n;
-      const uint16_t want = row < m && n < p.n ? all[i] : kPoison;
-      if (some[i] != want) return false;
-    }
-  }
-  return true;
-}
-
 void check_small_shapes() {
-  const int shapes[][2] = {{128, 128}, {256, 1024}, {384, 640}, {1024, 2176}, {136, 144}, {8, 16},
-                           {1000, 1040}};
+  const int shapes[][2] = {{128, 128}, {256, 1024}, {384, 640},  {1024, 2176},
+                           {136, 144}, {8, 16},     {1000, 1040}};
   for (const auto& shape : shapes) {
     const std::string name = std::to_string(shape[0]) + "x" + std::to_string(shape[1]);
     Layout layout;
@@ -81,16 +44,16 @@ void check_small_shapes() {
       const auto d = p.run(m);
       const Mismatch wrong = compare_exact(exact, p.host(m), d.data(), p.ldd());
       if (wrong.count > 0 || m == 128) {
-        report("integers are bit-exact, " + name + ", M = 1 to " + std::to_string(m), wrong.count == 0,
-               wrong.count ? text(wrong) : "");
+        report("integers are bit-exact, " + name + ", M = 1 to " + std::to_string(m),
+               wrong.count == 0, wrong.count ? text(wrong) : "");
       }
     }
   }
 }
 
-// Bytes from all of e4m3's binades at once are harder than the bound was made for: a block's sum is then
-// about its largest product, against which the tensor core cuts off the others at about 13 bits. The same
-// is true of cuBLASLt; both must stay within 4 times the bound.
+// Bytes from all of e4m3's binades at once are harder than the bound was made for: a block's sum is
+// then about its largest product, against which the tensor core cuts off the others at about 13
+// bits. The same is true of cuBLASLt; both must stay within 4 times the bound.
 void check_any_bytes(CublasLt* cublaslt) {
   Problem p(128, 1024, 2048, {0, 0, 0, true});
   p.fill_bytes(4);
@@ -101,7 +64,8 @@ void check_any_bytes(CublasLt* cublaslt) {
   report("bytes of all binades, within 4 times the bound", ours.worst_ratio <= 4, text(ours));
   const hotproof_fp8_gemm_args args = p.args(128);
   if (cublaslt != nullptr && cublaslt->prepare(128, p.n, p.k) > 0 &&
-      cublaslt->enqueue({128, p.n, p.k, args.a, args.a_scale, args.b, args.b_scale, args.d}, 0, nullptr)) {
+      cublaslt->enqueue({128, p.n, p.k, args.a, args.a_scale, args.b, args.b_scale, args.d}, 0,
+                        nullptr)) {
     std::vector<uint16_t> theirs(d.size());
     HOTPROOF_CHECK(cudaMemcpy(theirs.data(), args.d, theirs.size() * 2, cudaMemcpyDeviceToHost));
     std::printf("note cuBLASLt on the same bytes: %s\n",
@@ -129,7 +93,8 @@ void check_decompositions() {
     const Mismatch mismatch = compare(reference, p.host(8), d.data(), p.ldd());
     if (mismatch.count > 0 || !same) {
       good = false;
-      detail += std::to_string(ctas) + " CTAs: " + text(mismatch) + (same ? "" : ", bits differ") + "; ";
+      detail +=
+          std::to_string(ctas) + " CTAs: " + text(mismatch) + (same ? "" : ", bits differ") + "; ";
     }
   }
   report("every decomposition and ring depth", good, detail);
@@ -138,12 +103,12 @@ void check_decompositions() {
 void check_special_values() {
   Problem p(16, 384, 512);
   p.fill_random(5);
-  p.a_at(3, 130) = 0x7f;                                           // NaN in A
-  p.b[static_cast<size_t>(200) * p.lda() + 7] = 0xff;              // NaN in B
+  p.a_at(3, 130) = 0x7f;                               // NaN in A
+  p.b[static_cast<size_t>(200) * p.lda() + 7] = 0xff;  // NaN in B
   p.a_scale_at(5, 2) = std::numeric_limits<float>::infinity();
   p.a_scale_at(6, 0) = std::numeric_limits<float>::quiet_NaN();
   for (int kb = 0; kb < 4; ++kb) p.a_scale_at(7, kb) = 0.0f;
-  for (int kb = 0; kb < 4; ++kb) p.a_scale_at(8, kb) = 1e-40f;     // denormal
+  for (int kb = 0; kb < 4; ++kb) p.a_scale_at(8, kb) = 1e-40f;  // denormal
   p.a_scale_at(9, 1) = 3e38f;
   p.upload();
   const Reference reference = compute(p.host(16));
@@ -183,8 +148,8 @@ void check_refusals() {
   // Three CTAs share tiles, and no workspace is given.
   hotproof_fp8_gemm_args none = p.args(8);
   none.workspace = nullptr;
-  good &= launch(none, nullptr, false, with_ctas(3), Mutation::kNone) ==
-          HOTPROOF_WORKSPACE_TOO_SMALL;
+  good &=
+      launch(none, nullptr, false, with_ctas(3), Mutation::kNone) == HOTPROOF_WORKSPACE_TOO_SMALL;
   report("bad arguments are refused", good && cudaGetLastError() == cudaSuccess);
 }
 
@@ -222,8 +187,8 @@ void check_quantisation() {
   std::normal_distribution<float> normal(0, 3);
   std::vector<uint16_t> x(static_cast<size_t>(kM) * kK);
   for (uint16_t& v : x) v = float_to_bf16(normal(random));
-  for (int i = 0; i < 128; ++i) x[2 * kK + 256 + i] = 0;                  // a group of zeros
-  x[4 * kK + 5] = 0x7fc0;                                                  // NaN
+  for (int i = 0; i < 128; ++i) x[2 * kK + 256 + i] = 0;  // a group of zeros
+  x[4 * kK + 5] = 0x7fc0;                                 // NaN
   Problem p(kM, kN, kK);
   p.fill_random(9);
   p.upload();
@@ -243,7 +208,8 @@ void check_quantisation() {
       for (int kb = 0; kb < p.k_blocks(); ++kb) {
         float amax = 0;
         const int end = std::min(kK, kb * 128 + 128);
-        for (int i = kb * 128; i < end; ++i) amax = std::fmax(amax, std::fabs(bf16_to_float(x[m * kK + i])));
+        for (int i = kb * 128; i < end; ++i)
+          amax = std::fmax(amax, std::fabs(bf16_to_float(x[m * kK + i])));
         const float s = quantisation_scale(amax, flags != 0);
         wrong += got_scale[m * p.k_blocks() + kb] != s;
         for (int i = kb * 128; i < end; ++i) {
@@ -303,120 +269,10 @@ void check_changing_weights() {
   report("weights written just before, with the flag", same);
 }
 
-// Thousands of runs on two streams at once, beside a kernel that hogs memory, with partial sums poisoned
-// in between, as launches and as a graph; every run compared on the device.
-void check_determinism(int runs, int ctas, int m) {
-  constexpr int kN = 5120, kK = 6144, kStreams = 2;
-  Problem p(m, kN, kK);
-  p.fill_random(33);
-  p.upload();
-  const auto want = p.run(m, with_ctas(ctas));
-  const DeviceBuffer<uint16_t> want_device(want);
-  DeviceBuffer<unsigned long long> different(1);
-  different.fill_bytes(0);
-  DeviceBuffer<uint32_t> scratch(64 << 20);
-  cudaStream_t streams[kStreams], load_stream;
-  HOTPROOF_CHECK(cudaStreamCreateWithFlags(&load_stream, cudaStreamNonBlocking));
-  std::vector<DeviceBuffer<uint8_t>> workspaces;
-  std::vector<DeviceBuffer<uint16_t>> outputs;
-  for (cudaStream_t& stream : streams) {
-    HOTPROOF_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    workspaces.emplace_back(16 << 20);
-    outputs.emplace_back(want.size());
-    HOTPROOF_CHECK(hotproof_fp8_gemm_init_workspace(workspaces.back().get(), 16 << 20, stream));
-  }
-  const auto enqueue = [&](int s) {
-    hotproof_fp8_gemm_args args = p.args(m);
-    args.workspace = workspaces[s].get();
-    args.workspace_bytes = workspaces[s].size();
-    args.d = outputs[s].get();
-    HOTPROOF_CHECK(cudaMemsetAsync(outputs[s].get(), 0xff, outputs[s].size() * 2, streams[s]));
-    HOTPROOF_CHECK(cudaMemsetAsync(workspaces[s].get() + kControlBytes, 0xff,
-                                   workspaces[s].size() - kControlBytes, streams[s]));
-    HOTPROOF_CHECK(launch(args, streams[s], false, with_ctas(ctas), Mutation::kNone));
-    count_different(outputs[s].get(), want_device.get(), want.size(), different.get(), streams[s]);
-  };
-  std::vector<Graph> graphs;
-  for (int s = 0; s < kStreams; ++s) {
-    graphs.emplace_back(streams[s], [&] {
-      for (int i = 0; i < 10; ++i) enqueue(s);
-    });
-  }
-  int done = 0;
-  for (int round = 0; done < runs; ++round) {
-    enqueue_load(scratch.get(), scratch.size(), 40 + round % 3 * 40, 300, load_stream);
-    for (int s = 0; s < kStreams; ++s) {
-      if (round % 4 == 0) {
-        enqueue(s);
-        ++done;
-      } else {
-        graphs[s].replay(streams[s]);
-        done += 10;
-      }
-    }
-    if (round % 64 == 63) HOTPROOF_CHECK(cudaDeviceSynchronize());
-  }
-  HOTPROOF_CHECK(cudaDeviceSynchronize());
-  const unsigned long long count = different.download()[0];
-  bool zero = true;
-  for (const auto& workspace : workspaces) {
-    std::vector<uint8_t> control(kControlBytes);
-    HOTPROOF_CHECK(cudaMemcpy(control.data(), workspace.get(), kControlBytes, cudaMemcpyDeviceToHost));
-    zero &= std::all_of(control.begin(), control.end(), [](uint8_t b) { return b == 0; });
-  }
-  report("determinism under load, " + (ctas ? std::to_string(ctas) + " CTAs" : std::string("default")) +
-             ", M = " + std::to_string(m) + ", " + std::to_string(done) + " runs on 2 streams",
-         count == 0 && zero,
-         count ? std::to_string(count) + " words differ" : (zero ? "" : "tickets are not zero"));
-  for (cudaStream_t stream : streams) cudaStreamDestroy(stream);
-  cudaStreamDestroy(load_stream);
-}
-
-std::vector<int> sample_columns(int n) {
-  std::vector<int> columns;
-  for (int tile = 0; tile * 128 < n; tile += 7) {
-    for (int i : {0, 63, 64, 127}) columns.push_back(tile * 128 + i);
-  }
-  for (int i = 0; i < 128; ++i) columns.push_back(n - 128 + i);
-  std::sort(columns.begin(), columns.end());
-  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-  return columns;
-}
-
-void check_full_shapes(CublasLt* cublaslt) {
-  for (const Shape& shape : kShapes) {
-    const std::string name = std::string(shape.name) + " " + std::to_string(shape.n) + "x" +
-                             std::to_string(shape.k);
-    Layout layout;
-    layout.a_scale_m_major = true;
-    Problem p(128, shape.n, shape.k, layout);
-    p.fill_random(shape.n);
-    p.upload();
-    const Reference reference = compute(p.host(128), sample_columns(shape.n));
-    const auto all = p.run(128);
-    const Mismatch mismatch = compare(reference, p.host(128), all.data(), p.ldd());
-    report("per-element bound, " + name + ", M = 128, " + std::to_string(reference.columns.size()) +
-               " columns",
-           mismatch.count == 0, text(mismatch));
-    bool same = true;
-    for (int m : {1, 2, 4, 8, 13, 16, 32, 64}) same &= same_rows(p, all, p.run(m), m);
-    report("batch invariance, " + name + ", M = 1..128, all columns", same);
-    if (cublaslt == nullptr || cublaslt->prepare(128, shape.n, shape.k) == 0) continue;
-    const hotproof_fp8_gemm_args args = p.args(128);
-    if (cublaslt->enqueue({128, shape.n, shape.k, args.a, args.a_scale, args.b, args.b_scale, args.d}, 0,
-                          nullptr)) {
-      std::vector<uint16_t> theirs(all.size());
-      HOTPROOF_CHECK(cudaMemcpy(theirs.data(), args.d, theirs.size() * 2, cudaMemcpyDeviceToHost));
-      const Mismatch baseline = compare(reference, p.host(128), theirs.data(), p.ldd());
-      std::printf("note cuBLASLt on the same data, %s: %s\n", name.c_str(), text(baseline).c_str());
-    }
-  }
-}
-
 }  // namespace
 
 int run_tiny() {
-  failures = 0;
+  check_failures = 0;
   Problem p(128, 384, 640);
   p.fill_random(6);
   p.upload();
@@ -434,12 +290,12 @@ int run_tiny() {
   args.lda = 640;
   HOTPROOF_CHECK(hotproof_fp8_gemm_bf16(&args, nullptr));
   HOTPROOF_CHECK(cudaDeviceSynchronize());
-  std::printf("%d checks failed\n", failures);
-  return failures;
+  std::printf("%d checks failed\n", check_failures);
+  return check_failures;
 }
 
 int run_checks(const CheckOptions& options) {
-  failures = 0;
+  check_failures = 0;
   check_refusals();
   check_small_shapes();
   check_any_bytes(options.cublaslt);
@@ -463,8 +319,8 @@ int run_checks(const CheckOptions& options) {
     const int64_t counted = take_launch_count();
     report("launches counted on the device", counted == 5, std::to_string(counted) + " of 5");
   }
-  std::printf("%d checks failed\n", failures);
-  return failures;
+  std::printf("%d checks failed\n", check_failures);
+  return check_failures;
 }
 
 }  // namespace hotproof::kernel::bench

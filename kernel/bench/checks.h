@@ -1,5 +1,5 @@
-// Correctness on the device, before anything is timed. Each check prints one line and returns whether it
-// held; they run one after another on the calling thread.
+// Correctness on the device, before anything is timed. Each check prints one line and returns
+// whether it held; they run one after another on the calling thread.
 #ifndef HOTPROOF_KERNEL_BENCH_CHECKS_H_
 #define HOTPROOF_KERNEL_BENCH_CHECKS_H_
 
@@ -11,7 +11,7 @@ namespace hotproof::kernel::bench {
 
 struct CheckOptions {
   int determinism_runs = 10000;
-  bool full_shapes = true;   // the five shapes of the workload, on sampled columns
+  bool full_shapes = true;  // the five shapes of the workload, on sampled columns
   CublasLt* cublaslt = nullptr;
 };
 

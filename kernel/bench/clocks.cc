@@ -29,7 +29,8 @@ const Nvml& nvml() {
     if (library == nullptr) library = dlopen("/usr/local/nvidia/lib64/libnvidia-ml.so.1", RTLD_NOW);
     if (library == nullptr) return n;
     const auto load = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
       return function != nullptr;
     };
     n.good = load(n.init, "nvmlInit_v2") && load(n.device, "nvmlDeviceGetHandleByIndex_v2") &&

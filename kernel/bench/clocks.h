@@ -19,7 +19,7 @@ struct ClockSummary {
 
 class ClockSampler {
  public:
-  ClockSampler();   // opens NVML and starts sampling, every 20 ms
+  ClockSampler();  // opens NVML and starts sampling, every 20 ms
   ~ClockSampler();
   ClockSummary stop();
   static std::string driver_version();  // empty without NVML

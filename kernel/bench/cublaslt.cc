@@ -49,7 +49,8 @@ std::vector<std::string> candidates(const std::string& path) {
   return names;
 }
 
-// Column-major in cuBLAS's words: D^T[N,M] = B[N,K] x A^T, with its A our weights and its B our tokens.
+// Column-major in cuBLAS's words: D^T[N,M] = B[N,K] x A^T, with its A our weights and its B our
+// tokens.
 class CublasLtLibrary : public CublasLt {
  public:
   CublasLtLibrary(const Api& api, cublasLtHandle_t handle)
@@ -66,23 +67,23 @@ class CublasLtLibrary : public CublasLt {
     const int32_t weights_mode = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
     const int32_t tokens_mode = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
     cublasLtMatmulPreference_t preference = nullptr;
-    bool good =
-        ok(api_.desc_create(&problem.desc, CUBLAS_COMPUTE_32F, CUDA_R_32F)) &&
-        set(problem.desc, CUBLASLT_MATMUL_DESC_TRANSA, transpose) &&
-        set(problem.desc, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, weights_mode) &&
-        set(problem.desc, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, tokens_mode) &&
-        ok(api_.layout_create(&problem.weights, CUDA_R_8F_E4M3, k, n, k)) &&
-        ok(api_.layout_create(&problem.tokens, CUDA_R_8F_E4M3, k, m, k)) &&
-        ok(api_.layout_create(&problem.out, CUDA_R_16BF, n, m, n)) &&
-        ok(api_.preference_create(&preference)) &&
-        ok(api_.preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspaceBytes,
-                               sizeof(kWorkspaceBytes)));
+    bool good = ok(api_.desc_create(&problem.desc, CUBLAS_COMPUTE_32F, CUDA_R_32F)) &&
+                set(problem.desc, CUBLASLT_MATMUL_DESC_TRANSA, transpose) &&
+                set(problem.desc, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, weights_mode) &&
+                set(problem.desc, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, tokens_mode) &&
+                ok(api_.layout_create(&problem.weights, CUDA_R_8F_E4M3, k, n, k)) &&
+                ok(api_.layout_create(&problem.tokens, CUDA_R_8F_E4M3, k, m, k)) &&
+                ok(api_.layout_create(&problem.out, CUDA_R_16BF, n, m, n)) &&
+                ok(api_.preference_create(&preference)) &&
+                ok(api_.preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                       &kWorkspaceBytes, sizeof(kWorkspaceBytes)));
     // The heuristic looks at the scale pointers' presence only.
     const void* some = workspace_.get();
     good = good && set(problem.desc, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, some) &&
            set(problem.desc, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, some);
-    if (good && !ok(api_.heuristic(handle_, problem.desc, problem.weights, problem.tokens, problem.out,
-                                   problem.out, preference, 8, problem.algorithms, &problem.found))) {
+    if (good &&
+        !ok(api_.heuristic(handle_, problem.desc, problem.weights, problem.tokens, problem.out,
+                           problem.out, preference, 8, problem.algorithms, &problem.found))) {
       problem.found = 0;
     }
     return problem.found;
@@ -94,8 +95,8 @@ class CublasLtLibrary : public CublasLt {
     set(problem.desc, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, args.b_scale);
     set(problem.desc, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, args.a_scale);
     const float alpha = 1, beta = 0;
-    return api_.matmul(handle_, problem.desc, &alpha, args.b, problem.weights, args.a, problem.tokens,
-                       &beta, args.d, problem.out, args.d, problem.out,
+    return api_.matmul(handle_, problem.desc, &alpha, args.b, problem.weights, args.a,
+                       problem.tokens, &beta, args.d, problem.out, args.d, problem.out,
                        &problem.algorithms[index].algo, workspace_.get(), kWorkspaceBytes,
                        stream) == CUBLAS_STATUS_SUCCESS;
   }

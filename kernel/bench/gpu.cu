@@ -1,8 +1,8 @@
-#include "kernel/bench/gpu.h"
-
 #include <cuda_bf16.h>
 
 #include <algorithm>
+
+#include "kernel/bench/gpu.h"
 
 namespace hotproof::kernel::bench {
 namespace {
@@ -16,7 +16,8 @@ __device__ uint64_t mix(uint64_t x) {  // splitmix64's finaliser
 
 __global__ void random_e4m3(uint64_t* data, size_t words, uint64_t seed) {
   const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
-  for (size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x; i < words; i += step) {
+  for (size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x; i < words;
+       i += step) {
     uint64_t bytes = mix(seed + i);
     for (int b = 0; b < 8; ++b) {
       // 0x7f and 0xff are NaN: clear the lowest bit of such a byte.
@@ -28,7 +29,8 @@ __global__ void random_e4m3(uint64_t* data, size_t words, uint64_t seed) {
 
 __global__ void random_floats(float* data, size_t count, float low, float high, uint64_t seed) {
   const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
-  for (size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x; i < count; i += step) {
+  for (size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x; i < count;
+       i += step) {
     const float unit = static_cast<float>(mix(seed + i) >> 40) * 0x1p-24f;
     data[i] = low + (high - low) * unit;
   }
@@ -36,7 +38,8 @@ __global__ void random_floats(float* data, size_t count, float low, float high, 
 
 __global__ void random_bf16(__nv_bfloat16* data, size_t count, float scale, uint64_t seed) {
   const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
-  for (size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x; i < count; i += step) {
+  for (size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x; i < count;
+       i += step) {
     const uint64_t bits = mix(seed + i);
     float sum = 0;  // of four uniforms
     for (int b = 0; b < 4; ++b) {
@@ -112,17 +115,19 @@ void fill_random_floats(float* data, size_t count, float low, float high, uint64
   random_floats<<<264, 256, 0, stream>>>(data, count, low, high, seed);
   HOTPROOF_CHECK(cudaGetLastError());
 }
-void fill_random_bf16(uint16_t* data, size_t count, float scale, uint64_t seed, cudaStream_t stream) {
+void fill_random_bf16(uint16_t* data, size_t count, float scale, uint64_t seed,
+                      cudaStream_t stream) {
   random_bf16<<<264, 256, 0, stream>>>(reinterpret_cast<__nv_bfloat16*>(data), count, scale, seed);
   HOTPROOF_CHECK(cudaGetLastError());
 }
 void count_different(const uint16_t* a, const uint16_t* b, size_t count,
                      unsigned long long* different, cudaStream_t stream) {
   different_words<<<static_cast<unsigned>((count + 255) / 256), 256, 0, stream>>>(a, b, count,
-                                                                                 different);
+                                                                                  different);
   HOTPROOF_CHECK(cudaGetLastError());
 }
-void enqueue_load(uint32_t* scratch, size_t words, int blocks, int microseconds, cudaStream_t stream) {
+void enqueue_load(uint32_t* scratch, size_t words, int blocks, int microseconds,
+                  cudaStream_t stream) {
   load<<<blocks, 256, 0, stream>>>(scratch, words, microseconds * 1900ll);
   HOTPROOF_CHECK(cudaGetLastError());
 }

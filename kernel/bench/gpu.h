@@ -81,7 +81,8 @@ struct Spread {
   double median_us = 0, p10_us = 0, p90_us = 0;
   int replays = 0;
 };
-// Replays the graphs in turn, `replays` times each after two warm-up rounds; times of whole replays.
+// Replays the graphs in turn, `replays` times each after two warm-up rounds; times of whole
+// replays.
 std::vector<Spread> time_interleaved(cudaStream_t stream, const std::vector<const Graph*>& graphs,
                                      int replays);
 
@@ -90,13 +91,15 @@ std::vector<Spread> time_interleaved(cudaStream_t stream, const std::vector<cons
 void fill_random_e4m3(uint8_t* data, size_t count, uint64_t seed, cudaStream_t stream);
 void fill_random_floats(float* data, size_t count, float low, float high, uint64_t seed,
                         cudaStream_t stream);
-void fill_random_bf16(uint16_t* data, size_t count, float scale, uint64_t seed, cudaStream_t stream);
+void fill_random_bf16(uint16_t* data, size_t count, float scale, uint64_t seed,
+                      cudaStream_t stream);
 // Adds the number of differing 16-bit words to *different (device memory).
 void count_different(const uint16_t* a, const uint16_t* b, size_t count,
                      unsigned long long* different, cudaStream_t stream);
 // Keeps multiprocessors and memory busy for about `microseconds`: `blocks` blocks copying through
 // `scratch`.
-void enqueue_load(uint32_t* scratch, size_t words, int blocks, int microseconds, cudaStream_t stream);
+void enqueue_load(uint32_t* scratch, size_t words, int blocks, int microseconds,
+                  cudaStream_t stream);
 
 }  // namespace hotproof::kernel::bench
 

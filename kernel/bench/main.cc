@@ -70,7 +70,8 @@ bool parse_shapes(const std::string& list, std::vector<ShapeId>* shapes) {
   return !shapes->empty();
 }
 
-bool parse_set(const std::string& list, const std::set<std::string>& known, std::set<std::string>* out) {
+bool parse_set(const std::string& list, const std::set<std::string>& known,
+               std::set<std::string>* out) {
   out->clear();
   for (const std::string& item : split(list)) {
     if (item == "none") continue;
@@ -122,7 +123,10 @@ bool parse(int argc, char** argv, Options* o) {
     const std::string value = argv[++i];
     bool good = true;
     if (flag == "--parts") {
-      good = parse_set(value, {"check", "shapes", "forward", "sandwich", "sweep", "reads", "timeline", "once", "tiny"}, &o->parts);
+      good = parse_set(
+          value,
+          {"check", "shapes", "forward", "sandwich", "sweep", "reads", "timeline", "once", "tiny"},
+          &o->parts);
     } else if (flag == "--shapes") {
       good = parse_shapes(value, &o->shapes);
     } else if (flag == "--m") {
@@ -183,8 +187,8 @@ int run(const Options& o, const std::string& command) {
   Records records;
   ClockSummary clocks;
   if (o.parts.count("shapes") || o.parts.count("forward") || o.parts.count("sandwich") ||
-      o.parts.count("sweep") || o.parts.count("reads") ||
-      o.parts.count("timeline") || o.parts.count("once")) {
+      o.parts.count("sweep") || o.parts.count("reads") || o.parts.count("timeline") ||
+      o.parts.count("once")) {
     cudaStream_t stream;
     HOTPROOF_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     Workload workload(o.layers, stream);
@@ -199,10 +203,11 @@ int run(const Options& o, const std::string& command) {
     if (o.parts.count("sandwich")) time_sandwich(context, o.forward_ms);
     if (o.parts.count("shapes")) time_shapes(context, o.shapes, o.ms);
     clocks = sampler.stop();
-    std::printf("clocks: %d samples, SM %u/%u/%u MHz (min/median/max), memory %u MHz, throttle reasons "
-                "0x%llx, %.0f W and %u C at most\n",
-                clocks.samples, clocks.sm_mhz_min, clocks.sm_mhz_median, clocks.sm_mhz_max,
-                clocks.memory_mhz, clocks.throttle_reasons, clocks.power_w_max, clocks.temperature_c_max);
+    std::printf(
+        "clocks: %d samples, SM %u/%u/%u MHz (min/median/max), memory %u MHz, throttle reasons "
+        "0x%llx, %.0f W and %u C at most\n",
+        clocks.samples, clocks.sm_mhz_min, clocks.sm_mhz_median, clocks.sm_mhz_max,
+        clocks.memory_mhz, clocks.throttle_reasons, clocks.power_w_max, clocks.temperature_c_max);
   }
   if (!o.json.empty()) {
     const char* problem = records.write_json(o.json, command, clocks, failed, version);

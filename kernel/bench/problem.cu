@@ -1,8 +1,7 @@
-#include "kernel/bench/problem.h"
-
 #include <cmath>
 #include <cstring>
 
+#include "kernel/bench/problem.h"
 
 namespace hotproof::kernel::bench {
 
@@ -125,7 +124,8 @@ std::vector<uint16_t> Problem::run(int m, const Tuning& tuning) {
 std::vector<uint16_t> Problem::run(int m, const Tuning& tuning, Mutation mutation) {
   const std::vector<uint16_t> poison(device_d_.size(), kPoison);
   device_d_.upload(poison);
-  HOTPROOF_CHECK(cudaMemset(workspace.get() + kControlBytes, 0xff, workspace.size() - kControlBytes));
+  HOTPROOF_CHECK(
+      cudaMemset(workspace.get() + kControlBytes, 0xff, workspace.size() - kControlBytes));
   HOTPROOF_CHECK(launch(args(m), nullptr, false, tuning, mutation));
   HOTPROOF_CHECK(cudaDeviceSynchronize());
   return device_d_.download();

@@ -16,9 +16,9 @@ inline constexpr uint16_t kPoison = 0x7fc1;  // a bf16 NaN that no rounding prod
 
 // Layout choices that must not change results.
 struct Layout {
-  int a_extra_rows = 0;         // rows of NaN bytes after row M
-  int lda_extra = 0;            // NaN bytes after column K of A and B (multiples of 16)
-  int ldd_extra = 0;            // poisoned columns after column N of D (even)
+  int a_extra_rows = 0;  // rows of NaN bytes after row M
+  int lda_extra = 0;     // NaN bytes after column K of A and B (multiples of 16)
+  int ldd_extra = 0;     // poisoned columns after column N of D (even)
   bool a_scale_m_major = false;
 };
 
@@ -32,8 +32,8 @@ class Problem {
   std::vector<uint8_t> a, b;
   std::vector<float> a_scale, b_scale;
 
-  // What quantised weights and activations look like: normal values, deviation a quarter of e4m3's range;
-  // scales log-uniform over 2^-6..2^0.
+  // What quantised weights and activations look like: normal values, deviation a quarter of e4m3's
+  // range; scales log-uniform over 2^-6..2^0.
   void fill_random(uint64_t seed);
   // Any bytes but NaN, so values over all of e4m3's 17 binades; scales as above.
   void fill_bytes(uint64_t seed);

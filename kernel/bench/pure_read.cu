@@ -1,6 +1,5 @@
-#include "kernel/bench/pure_read.h"
-
 #include "kernel/bench/gpu.h"
+#include "kernel/bench/pure_read.h"
 #include "kernel/ptx.cuh"
 #include "kernel/tensor_map.h"
 
@@ -38,7 +37,8 @@ __global__ void __launch_bounds__(32)
     const uint32_t to = ring + s * kPieceBytes, bar = bars + 8 * s;
     if (lane == 0) ptx::mbarrier_arrive_expect_tx(bar, kPieceBytes);
     if (p.copy == ReadPlan::kContiguous) {
-      ptx::bulk_load(to, p.data + static_cast<size_t>(piece) * kPieceBytes, kPieceBytes, bar, p.policy);
+      ptx::bulk_load(to, p.data + static_cast<size_t>(piece) * kPieceBytes, kPieceBytes, bar,
+                     p.policy);
       return;
     }
     const int group = piece / p.pieces_along_k;
@@ -67,7 +67,8 @@ __global__ void __launch_bounds__(32)
 
 }  // namespace
 
-void enqueue_pure_read(const uint8_t* data, int n, int k, const ReadPlan& plan, cudaStream_t stream) {
+void enqueue_pure_read(const uint8_t* data, int n, int k, const ReadPlan& plan,
+                       cudaStream_t stream) {
   CUtensorMap map = {};
   if (plan.copy == ReadPlan::kTensorBoxes &&
       !encode({data, k, n, k, plan.row_piece, kPieceBytes / plan.row_piece, plan.row_piece == 128,

@@ -11,12 +11,13 @@
 namespace hotproof::kernel::bench {
 
 struct Record {
-  std::string what;    // shape, forward, sandwich, sweep
-  std::string shape;   // a name of kShapes, or "256 GEMMs"
-  std::string method;  // hotproof, hotproof_bf16, roof_pdl, roof_plain, gemm_read_only, cublaslt, ...
+  std::string what;   // shape, forward, sandwich, sweep
+  std::string shape;  // a name of kShapes, or "256 GEMMs"
+  std::string
+      method;  // hotproof, hotproof_bf16, roof_pdl, roof_plain, gemm_read_only, cublaslt, ...
   int m;
-  Spread spread;       // of one GEMM (shape, sweep) or one forward
-  double bytes;        // weights read in that time
+  Spread spread;  // of one GEMM (shape, sweep) or one forward
+  double bytes;   // weights read in that time
 };
 
 class Records {
@@ -26,8 +27,9 @@ class Records {
            const Spread& replay, int gemms_per_replay, double bytes);
   const std::vector<Record>& all() const { return records_; }
   // nullptr on success, else what went wrong.
-  const char* write_json(const std::string& path, const std::string& command, const ClockSummary& clocks,
-                         int failed_checks, size_t cublaslt_version) const;
+  const char* write_json(const std::string& path, const std::string& command,
+                         const ClockSummary& clocks, int failed_checks,
+                         size_t cublaslt_version) const;
 
  private:
   std::vector<Record> records_;

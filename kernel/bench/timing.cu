@@ -1,10 +1,9 @@
-#include "kernel/bench/timing.h"
-
 #include <algorithm>
 #include <functional>
 #include <map>
 
 #include "kernel/bench/pure_read.h"
+#include "kernel/bench/timing.h"
 
 namespace hotproof::kernel::bench {
 namespace {
@@ -18,18 +17,20 @@ struct Method {
   Enqueue enqueue;
 };
 
-Method ours(TimingContext& c, int m, const Tuning& tuning = {}, const std::string& name = "hotproof",
-            bool bf16 = false, Mutation mutation = Mutation::kNone) {
-  return {name, [=, &c](const Gemm& gemm) {
-            HOTPROOF_CHECK(launch(c.workload.args(gemm, m, bf16), c.stream, bf16, tuning, mutation));
-          }};
+Method ours(TimingContext& c, int m, const Tuning& tuning = {},
+            const std::string& name = "hotproof", bool bf16 = false,
+            Mutation mutation = Mutation::kNone) {
+  return {
+      name, [=, &c](const Gemm& gemm) {
+        HOTPROOF_CHECK(launch(c.workload.args(gemm, m, bf16), c.stream, bf16, tuning, mutation));
+      }};
 }
 
 // With the context's tuning of each shape.
 Method tuned(TimingContext& c, int m, const std::string& name, bool bf16 = false) {
   return {name, [=, &c](const Gemm& gemm) {
-            HOTPROOF_CHECK(launch(c.workload.args(gemm, m, bf16), c.stream, bf16, c.tuning[gemm.shape],
-                                  Mutation::kNone));
+            HOTPROOF_CHECK(launch(c.workload.args(gemm, m, bf16), c.stream, bf16,
+                                  c.tuning[gemm.shape], Mutation::kNone));
           }};
 }
 
@@ -54,8 +55,8 @@ Graph graph_of(TimingContext& c, const std::vector<Gemm>& gemms, const Method& m
   });
 }
 
-// The fastest of cuBLASLt's first 8 algorithms for this shape, -1 when there is none. cuBLASLt wants M in
-// fours, so smaller M run as 4.
+// The fastest of cuBLASLt's first 8 algorithms for this shape, -1 when there is none. cuBLASLt
+// wants M in fours, so smaller M run as 4.
 int best_algorithm(TimingContext& c, ShapeId shape, int m) {
   static std::map<std::pair<int, int>, int> known;
   const auto [it, fresh] = known.try_emplace({shape, m}, -1);
@@ -96,7 +97,8 @@ Method cublaslt(TimingContext& c, int m) {
 
 // Times the methods on the same GEMMs, interleaved, and records each.
 void compare_methods(TimingContext& c, const std::string& what, const std::string& shape, int m,
-                     const std::vector<Gemm>& gemms, const std::vector<Method>& methods, bool per_gemm) {
+                     const std::vector<Gemm>& gemms, const std::vector<Method>& methods,
+                     bool per_gemm) {
   std::vector<Graph> graphs;
   std::vector<const Graph*> pointers;
   double bytes = 0;
@@ -136,7 +138,8 @@ void time_shapes(TimingContext& c, const std::vector<ShapeId>& shapes, const std
 void time_forward(TimingContext& c, const std::vector<int>& ms) {
   for (int m : ms) {
     c.workload.quantise_activations(m, c.stream);
-    compare_methods(c, "forward", "256 GEMMs", m, c.workload.forward(), standard_methods(c, m), false);
+    compare_methods(c, "forward", "256 GEMMs", m, c.workload.forward(), standard_methods(c, m),
+                    false);
   }
 }
 
@@ -153,7 +156,8 @@ void time_sandwich(TimingContext& c, const std::vector<int>& ms) {
     // Each step: the glue that reads the GEMM before and writes this one's A, then the method.
     const auto between = [&](const std::string& name, Enqueue enqueue) {
       return Method{name, [&c, m, enqueue, &forward](const Gemm& gemm) {
-                      const Gemm& previous = &gemm == &forward.front() ? forward.back() : (&gemm)[-1];
+                      const Gemm& previous =
+                          &gemm == &forward.front() ? forward.back() : (&gemm)[-1];
                       enqueue_glue(c.workload.d(previous.shape), m, previous.n(),
                                    c.workload.a_bf16(gemm.shape), gemm.k(), c.stream);
                       if (enqueue) enqueue(gemm);
@@ -165,7 +169,9 @@ void time_sandwich(TimingContext& c, const std::vector<int>& ms) {
         second(gemm);
       };
     };
-    const Enqueue quantise_plain = [=](const Gemm& g) { quantise(g, HOTPROOF_NO_PROGRAMMATIC_LAUNCH); };
+    const Enqueue quantise_plain = [=](const Gemm& g) {
+      quantise(g, HOTPROOF_NO_PROGRAMMATIC_LAUNCH);
+    };
     const Enqueue quantise_pdl = [=](const Gemm& g) { quantise(g, 0); };
     const Enqueue gemm = tuned(c, m, "").enqueue;
     std::vector<Method> methods = {
@@ -273,8 +279,8 @@ double median(std::vector<double> values) {
 }  // namespace
 
 void show_timelines(TimingContext& c, const std::vector<ShapeId>& shapes, int m) {
-  static const char* const kNames[] = {"start", "primed", "dependency met", "first unit",
-                                       "last issue", "last unit", "end"};
+  static const char* const kNames[] = {
+      "start", "primed", "dependency met", "first unit", "last issue", "last unit", "end"};
   constexpr int kMoments = 7, kGemms = 12;
   c.workload.quantise_activations(m, c.stream);
   for (const bool glued : {false, true}) {
@@ -289,7 +295,8 @@ void show_timelines(TimingContext& c, const std::vector<ShapeId>& shapes, int m)
           Tuning tuning;
           tuning.timeline = buffer.get() + static_cast<size_t>(i) * ctas;
           if (glued) {
-            enqueue_glue(c.workload.d(s), m, kShapes[s].n, c.workload.a_bf16(s), kShapes[s].k, c.stream);
+            enqueue_glue(c.workload.d(s), m, kShapes[s].n, c.workload.a_bf16(s), kShapes[s].k,
+                         c.stream);
           }
           HOTPROOF_CHECK(launch(c.workload.args(gemms[i], m, false), c.stream, false, tuning,
                                 Mutation::kTimed));
@@ -312,8 +319,9 @@ void show_timelines(TimingContext& c, const std::vector<ShapeId>& shapes, int m)
             us.push_back((gemm[i].ns[moment] - zero) * 1e-3);
             since.push_back((gemm[i].cycles[moment] - gemm[i].cycles[0]) / 1980.0);
           }
-          std::printf("  %s %.2f/%.2f/%.2f (+%.2f)", kNames[moment], *std::min_element(us.begin(), us.end()),
-                      median(us), *std::max_element(us.begin(), us.end()), median(since));
+          std::printf("  %s %.2f/%.2f/%.2f (+%.2f)", kNames[moment],
+                      *std::min_element(us.begin(), us.end()), median(us),
+                      *std::max_element(us.begin(), us.end()), median(since));
         }
         std::printf("\n");
       }
@@ -353,7 +361,8 @@ void sweep_reads(TimingContext& c, const std::vector<ShapeId>& shapes) {
         if (stages == 6) add("128-byte boxes, promotion 256" + suffix, plan);
       }
     }
-    compare_methods(c, "reads", kShapes[s].name, 0, c.workload.of_shape(s, kGemmsPerGraph), methods, true);
+    compare_methods(c, "reads", kShapes[s].name, 0, c.workload.of_shape(s, kGemmsPerGraph), methods,
+                    true);
   }
 }
 

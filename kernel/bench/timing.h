@@ -24,7 +24,8 @@ struct TimingContext {
 };
 
 // One GEMM per shape and M, back to back over rotating weights.
-void time_shapes(TimingContext& context, const std::vector<ShapeId>& shapes, const std::vector<int>& ms);
+void time_shapes(TimingContext& context, const std::vector<ShapeId>& shapes,
+                 const std::vector<int>& ms);
 // The 256 GEMMs in model order.
 void time_forward(TimingContext& context, const std::vector<int>& ms);
 // The 256 GEMMs, each between kernels that write its bf16 A and read its D and know nothing of

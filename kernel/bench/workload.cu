@@ -1,7 +1,6 @@
-#include "kernel/bench/workload.h"
-
 #include <cuda_bf16.h>
 
+#include "kernel/bench/workload.h"
 #include "kernel/decomposition.h"
 
 namespace hotproof::kernel::bench {
@@ -86,8 +85,9 @@ std::vector<Gemm> Workload::of_shape(ShapeId shape, int count) const {
 void Workload::quantise_activations(int m, cudaStream_t stream) {
   for (int s = 0; s < kShapeCount; ++s) {
     const int k = kShapes[s].k;
-    HOTPROOF_CHECK(hotproof_quantize_1x128(m, k, a_bf16_[s].get(), k, a_[s].get(), k, a_scale_[s].get(),
-                                           1, scale_stride(m), HOTPROOF_NO_PROGRAMMATIC_LAUNCH, stream));
+    HOTPROOF_CHECK(hotproof_quantize_1x128(m, k, a_bf16_[s].get(), k, a_[s].get(), k,
+                                           a_scale_[s].get(), 1, scale_stride(m),
+                                           HOTPROOF_NO_PROGRAMMATIC_LAUNCH, stream));
   }
 }
 
@@ -114,8 +114,8 @@ hotproof_fp8_gemm_args Workload::args(const Gemm& gemm, int m, bool bf16) const 
 }
 
 void enqueue_glue(const uint16_t* d, int m, int n, uint16_t* a, int k, cudaStream_t stream) {
-  glue<<<dim3((k / 8 + 255) / 256, m), 256, 0, stream>>>(reinterpret_cast<const __nv_bfloat16*>(d), n,
-                                                         reinterpret_cast<__nv_bfloat16*>(a), k);
+  glue<<<dim3((k / 8 + 255) / 256, m), 256, 0, stream>>>(reinterpret_cast<const __nv_bfloat16*>(d),
+                                                         n, reinterpret_cast<__nv_bfloat16*>(a), k);
   HOTPROOF_CHECK(cudaGetLastError());
 }
 

@@ -1,5 +1,5 @@
-// The reference workload: the 256 block-FP8 GEMMs of one forward pass of a 27B hybrid model, in model order,
-// every one with its own cold weights. Owned by the benchmark's main thread.
+// The reference workload: the 256 block-FP8 GEMMs of one forward pass of a 27B hybrid model, in
+// model order, every one with its own cold weights. Owned by the benchmark's main thread.
 #ifndef HOTPROOF_KERNEL_BENCH_WORKLOAD_H_
 #define HOTPROOF_KERNEL_BENCH_WORKLOAD_H_
 
@@ -31,9 +31,9 @@ struct Gemm {
   size_t weight_bytes() const { return static_cast<size_t>(n()) * k(); }
 };
 
-// Weights: 24.33 GB when `layers` is 64. Activations: one set per shape, kMaxM rows, in bf16 and quantised
-// (scales M-major as cuBLASLt wants them, element (m, kb) at kb * m_stride + m for the m_stride given to
-// quantise_activations). Outputs: one buffer per shape.
+// Weights: 24.33 GB when `layers` is 64. Activations: one set per shape, kMaxM rows, in bf16 and
+// quantised (scales M-major as cuBLASLt wants them, element (m, kb) at kb * m_stride + m for the
+// m_stride given to quantise_activations). Outputs: one buffer per shape.
 class Workload {
  public:
   explicit Workload(int layers, cudaStream_t stream);
@@ -42,7 +42,8 @@ class Workload {
   // Up to `count` GEMMs of one shape, repeating its layers when there are fewer.
   std::vector<Gemm> of_shape(ShapeId shape, int count) const;
 
-  // Quantises m rows of the bf16 activations of every shape; scales with M-stride 1, K-stride scale_stride(m).
+  // Quantises m rows of the bf16 activations of every shape; scales with M-stride 1, K-stride
+  // scale_stride(m).
   void quantise_activations(int m, cudaStream_t stream);
   static int scale_stride(int m) { return (m + 3) / 4 * 4; }
 

@@ -9,8 +9,8 @@ namespace hotproof::kernel {
 namespace {
 
 // The workload's five shapes, small ones, and ones that divide badly.
-const int kNk[][2] = {{34816, 5120}, {5120, 17408}, {5120, 6144}, {16384, 5120}, {14336, 5120},
-                      {128, 128},    {8, 16},       {136, 144},   {1000, 1040},  {384, 100000},
+const int kNk[][2] = {{34816, 5120}, {5120, 17408}, {5120, 6144},  {16384, 5120}, {14336, 5120},
+                      {128, 128},    {8, 16},       {136, 144},    {1000, 1040},  {384, 100000},
                       {100000, 384}, {4304, 1152},  {131072, 8192}};
 
 std::vector<Decomposition> all() {
@@ -67,7 +67,8 @@ TEST(Decomposition, OwnerIsTheCtaWhoseRangeHoldsTheUnit) {
   }
 }
 
-// The order in which a tile's parts are added: segments by CTA number are segments by K, without gap.
+// The order in which a tile's parts are added: segments by CTA number are segments by K, without
+// gap.
 TEST(Decomposition, SegmentsOfATileAreConsecutiveInK) {
   for (const Decomposition& d : all()) {
     for (int tile = 0; tile < d.tiles; ++tile) {
@@ -83,8 +84,8 @@ TEST(Decomposition, SegmentsOfATileAreConsecutiveInK) {
   }
 }
 
-// What the kernel assumes when it looks for another CTA's partial sum: the first segment of a shared tile
-// lies in slot 1 of its CTA, all others in slot 0; no slot is used twice.
+// What the kernel assumes when it looks for another CTA's partial sum: the first segment of a
+// shared tile lies in slot 1 of its CTA, all others in slot 0; no slot is used twice.
 TEST(Decomposition, PartialSlotsAreDistinct) {
   for (const Decomposition& d : all()) {
     std::vector<int> used(2 * d.ctas, 0);
@@ -128,8 +129,8 @@ TEST(Decomposition, TheWorkloadOn132Multiprocessors) {
   EXPECT_EQ(ctas_and_split(14336, 5120), std::pair(112, 1));
 }
 
-// decompose() takes no M: that alone makes the cuts independent of it. What is left to check at compile time
-// is that it can run there.
+// decompose() takes no M: that alone makes the cuts independent of it. What is left to check at
+// compile time is that it can run there.
 static_assert(decompose(5120, 6144, 132).begin(120) == 40 * 48);
 
 }  // namespace

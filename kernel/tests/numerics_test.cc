@@ -40,7 +40,8 @@ TEST(E4m3, RoundsToNearestEvenAndSaturates) {
 }
 
 TEST(Bf16, RoundsOnceFromDouble) {
-  // 1 + 2^-8 is a tie between 1 and 1 + 2^-7; a trace above it must round up, though in float it is lost.
+  // 1 + 2^-8 is a tie between 1 and 1 + 2^-7; a trace above it must round up, though in float it is
+  // lost.
   EXPECT_EQ(double_to_bf16(1 + std::ldexp(1.0, -8)), 0x3f80);
   EXPECT_EQ(double_to_bf16(1 + std::ldexp(1.0, -8) + std::ldexp(1.0, -40)), 0x3f81);
   EXPECT_EQ(double_to_bf16(-(1 + std::ldexp(1.0, -8) - std::ldexp(1.0, -40))), 0xbf80);

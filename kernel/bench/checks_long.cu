@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "kernel/bench/check_tools.h"
+#include "kernel/bench/workload.h"
+
+namespace hotproof::kernel::bench {
+namespace {
+
+std::vector<int> sample_columns(int n) {
+  std::vector<int> columns;
+  for (int tile = 0; tile * 128 < n; tile += 7) {
+    for (int i : {0, 63, 64, 127}) columns.push_back(tile * 128 + i);
+  }
+  for (int i = 0; i < 128; ++i) columns.push_back(n - 128 + i);
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  return columns;
+}
+
+}  // namespace
+
+int check_failures = 0;
+
+bool report(const std::string& name, bool ok, const std::string& detail) {
+  std::printf("%-4s %s%s%s\n", ok ? "ok" : "FAIL", name.c_str(), detail.empty() ? "" : ": ",
+              detail.c_str());
+  std::fflush(stdout);
+  if (!ok) ++check_failures;
+  return ok;
+}
+
+std::string text(const Mismatch& mismatch) {
+  char ratio[48];
+  std::snprintf(ratio, sizeof(ratio), "worst %.3f of the bound", mismatch.worst_ratio);
+  if (mismatch.count == 0) return ratio;
+  return std::to_string(mismatch.count) + " elements outside, first " + mismatch.first + "; " +
+         ratio;
+}
+
+Tuning with_ctas(int ctas) {
+  Tuning tuning;
+  tuning.ctas = ctas;
+  return tuning;
+}
+
+bool same_rows(const Problem& p, const std::vector<uint16_t>& all,
+               const std::vector<uint16_t>& some, int m) {
+  for (int row = 0; row < p.max_m; ++row) {
+    for (int n = 0; n < p.ldd(); ++n) {
+      const size_t i = static_cast<size_t>(row) * p.ldd() + n;
+      const uint16_t want = row < m && n < p.n ? all[i] : kPoison;
+      if (some[i] != want) return false;
+    }
+  }
+  return true;
+}
+
+// Thousands of runs on two streams at once, beside a kernel that hogs memory, with partial sums
+// poisoned in between, as launches and as a graph; every run compared on the device.
+void check_determinism(int runs, int ctas, int m) {
+  constexpr int kN = 5120, kK = 6144, kStreams = 2;
+  Problem p(m, kN, kK);
+  p.fill_random(33);
+  p.upload();
+  const auto want = p.run(m, with_ctas(ctas));
+  const DeviceBuffer<uint16_t> want_device(want);
+  DeviceBuffer<unsigned long long> different(1);
+  different.fill_bytes(0);
+  DeviceBuffer<uint32_t> scratch(64 << 20);
+  cudaStream_t streams[kStreams], load_stream;
+  HOTPROOF_CHECK(cudaStreamCreateWithFlags(&load_stream, cudaStreamNonBlocking));
+  std::vector<DeviceBuffer<uint8_t>> workspaces;
+  std::vector<DeviceBuffer<uint16_t>> outputs;
+  for (cudaStream_t& stream : streams) {
+    HOTPROOF_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    workspaces.emplace_back(16 << 20);
+    outputs.emplace_back(want.size());
+    HOTPROOF_CHECK(hotproof_fp8_gemm_init_workspace(workspaces.back().get(), 16 << 20, stream));
+  }
+  const auto enqueue = [&](int s) {
+    hotproof_fp8_gemm_args args = p.args(m);
+    args.workspace = workspaces[s].get();
+    args.workspace_bytes = workspaces[s].size();
+    args.d = outputs[s].get();
+    HOTPROOF_CHECK(cudaMemsetAsync(outputs[s].get(), 0xff, outputs[s].size() * 2, streams[s]));
+    HOTPROOF_CHECK(cudaMemsetAsync(workspaces[s].get() + kControlBytes, 0xff,
+                                   workspaces[s].size() - kControlBytes, streams[s]));
+    HOTPROOF_CHECK(launch(args, streams[s], false, with_ctas(ctas), Mutation::kNone));
+    count_different(outputs[s].get(), want_device.get(), want.size(), different.get(), streams[s]);
+  };
+  std::vector<Graph> graphs;
+  for (int s = 0; s < kStreams; ++s) {
+    graphs.emplace_back(streams[s], [&] {
+      for (int i = 0; i < 10; ++i) enqueue(s);
+    });
+  }
+  int done = 0;
+  for (int round = 0; done < runs; ++round) {
+    enqueue_load(scratch.get(), scratch.size(), 40 + round % 3 * 40, 300, load_stream);
+    for (int s = 0; s < kStreams; ++s) {
+      if (round % 4 == 0) {
+        enqueue(s);
+        ++done;
+      } else {
+        graphs[s].replay(streams[s]);
+        done += 10;
+      }
+    }
+    if (round % 64 == 63) HOTPROOF_CHECK(cudaDeviceSynchronize());
+  }
+  HOTPROOF_CHECK(cudaDeviceSynchronize());
+  const unsigned long long count = different.download()[0];
+  bool zero = true;
+  for (const auto& workspace : workspaces) {
+    std::vector<uint8_t> control(kControlBytes);
+    HOTPROOF_CHECK(
+        cudaMemcpy(control.data(), workspace.get(), kControlBytes, cudaMemcpyDeviceToHost));
+    zero &= std::all_of(control.begin(), control.end(), [](uint8_t b) { return b == 0; });
+  }
+  report("determinism under load, " +
+             (ctas ? std::to_string(ctas) + " CTAs" : std::string("default")) +
+             ", M = " + std::to_string(m) + ", " + std::to_string(done) + " runs on 2 streams",
+         count == 0 && zero,
+         count ? std::to_string(count) + " words differ" : (zero ? "" : "tickets are not zero"));
+  for (cudaStream_t stream : streams) cudaStreamDestroy(stream);
+  cudaStreamDestroy(load_stream);
+}
+
+void check_full_shapes(CublasLt* cublaslt) {
+  for (const Shape& shape : kShapes) {
+    const std::string name =
+        std::string(shape.name) + " " + std::to_string(shape.n) + "x" + std::to_string(shape.k);
+    Layout layout;
+    layout.a_scale_m_major = true;
+    Problem p(128, shape.n, shape.k, layout);
+    p.fill_random(shape.n);
+    p.upload();
+    const Reference reference = compute(p.host(128), sample_columns(shape.n));
+    const auto all = p.run(128);
+    const Mismatch mismatch = compare(reference, p.host(128), all.data(), p.ldd());
+    report("per-element bound, " + name + ", M = 128, " + std::to_string(reference.columns.size()) +
+               " columns",
+           mismatch.count == 0, text(mismatch));
+    bool same = true;
+    for (int m : {1, 2, 4, 8, 13, 16, 32, 64}) same &= same_rows(p, all, p.run(m), m);
+    report("batch invariance, " + name + ", M = 1..128, all columns", same);
+    if (cublaslt == nullptr || cublaslt->prepare(128, shape.n, shape.k) == 0) continue;
+    const hotproof_fp8_gemm_args args = p.args(128);
+    if (cublaslt->enqueue(
+            {128, shape.n, shape.k, args.a, args.a_scale, args.b, args.b_scale, args.d}, 0,
+            nullptr)) {
+      std::vector<uint16_t> theirs(all.size());
+      HOTPROOF_CHECK(cudaMemcpy(theirs.data(), args.d, theirs.size() * 2, cudaMemcpyDeviceToHost));
+      const Mismatch baseline = compare(reference, p.host(128), theirs.data(), p.ldd());
+      std::printf("note cuBLASLt on the same data, %s: %s\n", name.c_str(), text(baseline).c_str());
+    }
+  }
+}
+
+}  // namespace hotproof::kernel::bench
