@@ -27,7 +27,8 @@ FIELDS = [
     ("streamId", "Stream.stream_id", ""),
     ("nameText", "Kernel.name", "the text; the pointer is CUPTI's own"),
     ("gridX", "Site.grid_x", ""), ("gridY", "Site.grid_y", ""), ("gridZ", "Site.grid_z", ""),
-    ("blockX", "Site.block_x", ""), ("blockY", "Site.block_y", ""), ("blockZ", "Site.block_z", ""),
+    ("blockX", "Site.block_x", "0 where the call does not tell it: cuLaunch, cuLaunchGrid"),
+    ("blockY", "Site.block_y", ""), ("blockZ", "Site.block_z", ""),
     ("dynamicSharedMemory", "Site.dynamic_shared_bytes", ""),
     ("graphNodeId", "Graph.node_ids[node], 0 for an eager launch", ""),
     ("graphId", "Graph.exec_graph_id, 0 for an eager launch", ""),
@@ -63,15 +64,20 @@ LAUNCHES = {"cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync", "cuLaunchKernel", "
             "cuLaunchKernelEx", "cuLaunchKernelEx_ptsz", "cuLaunchCooperativeKernel",
             "cuLaunchCooperativeKernel_ptsz", "cuLaunchCooperativeKernelMultiDevice"}
 GRAPH_LAUNCHES = {"cuGraphLaunch", "cuGraphLaunch_ptsz"}
+# Their block comes from an earlier cuFuncSetBlockShape: the trace has 0.
+WITHOUT_BLOCK = {"cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync"}
 GRAPH_NODE_CREATED = 13
 
 
 def raw_rows(log):
+    without_block = {e["corr"] for e in log.calls("driver") if e["f"] in WITHOUT_BLOCK}
     for r in log.kernels():
         assert r["kind"] == records.KIND_CONCURRENT_KERNEL, r
         assert r["completed"] in (0, r["end"]), r
         row = dict(r, carveout=1 + r["sharedMemoryCarveoutRequested"]
                    if r["isSharedMemoryCarveoutRequested"] else 0)
+        if r["correlationId"] in without_block:
+            row.update(blockX=0, blockY=0, blockZ=0)
         yield tuple(row[name] for name in COMPARED)
 
 

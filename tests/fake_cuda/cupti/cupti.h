@@ -18,6 +18,10 @@ const DriverInterface* Driver();
 void Attach();
 bool GaveUp();  // after a fatal error, or cuptiFinalize
 
+// records.cc
+size_t RecordBytes(CUpti_ActivityKind kind);  // 0: no such record here
+void WriteRecord(const Work& work, void* at);
+
 // activity.cc
 void OnWork(const Work& work);
 void StopActivities();

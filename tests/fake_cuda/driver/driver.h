@@ -111,6 +111,9 @@ void CaptureNode(CUstream stream, CUgraphNodeType type, const CUgraphNode_st& co
 // --------------------------------------------------------------------------------------
 
 CUgraph CloneGraph(CUgraph original);
+CUgraph InstantiateGraph(CUgraph source);
+void ReportNode(CUpti_CallbackId id, CUgraph graph, CUgraphNode node,
+                CUgraphNode dependency = nullptr);
 
 }  // namespace fake_cuda
 

@@ -163,7 +163,8 @@ std::vector<uint8_t> GatherArguments(const KernelInfo& info, void** kernel_param
     if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = extra[i + 1];
     if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *static_cast<size_t*>(extra[i + 1]);
   }
-  if (buffer != nullptr) memcpy(bytes.data(), buffer, std::min(size, bytes.size()));
+  if (buffer != nullptr && !bytes.empty())
+    memcpy(bytes.data(), buffer, std::min(size, bytes.size()));
   return bytes;
 }
 

@@ -22,15 +22,18 @@ void SetVariables(const RunOptions& options) {
                            "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "FAKE_CUDA_FAULTS"})
     unsetenv(name);
   setenv("LD_LIBRARY_PATH", FAKE_DRIVER_DIRECTORY, 1);
+  const std::string runtime = HOTPROOF_SANITIZER_RUNTIME;
+  // Leaks are the stand-ins' way; what a sanitizer finds else ends the program with its own exit
+  // code.
+  if (!runtime.empty()) setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
   if (options.traced) {
-    const std::string preload = std::string(HOTPROOF_SANITIZER_RUNTIME) +
-                                (*HOTPROOF_SANITIZER_RUNTIME ? ":" : "") + HOTPROOF_LIBRARY;
-    setenv("LD_PRELOAD", preload.c_str(), 1);
+    // HOTPROOF_TEST_LIBRARY: another build of the tracer (the release's, or a broken one).
+    const char* other = getenv("HOTPROOF_TEST_LIBRARY");
+    const std::string library = other != nullptr ? other : HOTPROOF_LIBRARY;
+    setenv("LD_PRELOAD", (runtime + (runtime.empty() ? "" : ":") + library).c_str(), 1);
     setenv("HOTPROOF_OUT", options.out_directory.c_str(), 1);
-    const std::string cupti = options.cupti.empty() ? FakeCupti() : options.cupti;
-    setenv("HOTPROOF_CUPTI", cupti.c_str(), 1);
-  } else if (*HOTPROOF_SANITIZER_RUNTIME) {
-    setenv("LD_PRELOAD", HOTPROOF_SANITIZER_RUNTIME, 1);
+    setenv("HOTPROOF_CUPTI", options.cupti.empty() ? FakeCupti().c_str() : options.cupti.c_str(),
+           1);
   }
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
 }
