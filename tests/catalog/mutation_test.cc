@@ -85,8 +85,8 @@ const char* const kKernels[] = {
     "8, false>(int4 const*)",
     "void router_gemm_kernel_bf16_output<{A}, {x1}, {x2}, {m}, {n}, {k}>({D}*)",
     "void fused_a_gemm_kernel<{m}, {n}, {k}, {x1}, {x2}, {x3}, {x4}>(__nv_bfloat16*)",
-    "void gemvNSP_kernel<{A}, {B}, {D}, float, {x1}, {x2}, {x3}, {x4}, false, "
-    "cublasGemvParamsEx<int, cublasGemvTensorBatched<{D} const>, float> >({D}*)",
+    ("void gemvNSP_kernel<{A}, {B}, {D}, float, {x1}, {x2}, {x3}, {x4}, false, "
+     "cublasGemvParamsEx<int, cublasGemvTensorBatched<{D} const>, float> >({D}*)"),
 };
 
 const std::map<std::string, std::string> kTypes = {
