@@ -1,8 +1,8 @@
 // The shape of every analyzer that reads launches or records. FoldTrace (fold_trace.h) makes one
 // instance per worker thread with Init, gives each chunk to one of them, merges them and leaves the
 // result in the instance it was given, whose Finish makes the analyzer's message. Results must not
-// depend on how chunks were spread over threads: Fold and Merge only add up; what depends on the order
-// of chunks goes to FoldInOrder.
+// depend on how chunks were spread over threads: Fold and Merge only add up; what depends on the
+// order of chunks goes to FoldInOrder.
 #pragma once
 
 #include <cstdint>

@@ -22,8 +22,7 @@ class Findings {
     problem.set_severity(kind.severity);
     problem.set_name(kind.name);
     problem.set_count(Number(count));
-    problem.set_detail(detail.empty() ? kind.meaning
-                                      : absl::StrCat(kind.meaning, ": ", detail));
+    problem.set_detail(detail.empty() ? kind.meaning : absl::StrCat(kind.meaning, ": ", detail));
     problem.set_advice(kind.advice);
     result_.problems.push_back(problem);
     counts_ |= kind.counts;
@@ -63,9 +62,7 @@ bool HasProblem(const trace::Tables& tables, trace::ProblemKind kind) {
                      [=](const trace::Problem& problem) { return problem.kind() == kind; });
 }
 
-bool IsDamage(trace::ReadIssue::Kind kind) {
-  return kind != trace::ReadIssue::Kind::kUnknownField;
-}
+bool IsDamage(trace::ReadIssue::Kind kind) { return kind != trace::ReadIssue::Kind::kUnknownField; }
 
 // The tracer's counts are cumulative for their kind and detail: the last one holds.
 void AddTracerProblems(const trace::Tables& tables, Findings& findings) {
@@ -97,7 +94,8 @@ void AddGraphCaveats(const TraceIndex& index, Findings& findings) {
   }
 }
 
-void AddCounterFindings(const TraceIndex& index, bool damaged, uint64_t counted, Findings& findings) {
+void AddCounterFindings(const TraceIndex& index, bool damaged, uint64_t counted,
+                        Findings& findings) {
   const trace::Tables& tables = index.tables();
   if (tables.header.format_major() == 0) findings.Add(LossOf(Finding::kNoHeader), 0);
   if (tables.asked_source == trace::CounterSource::kChunks && (!tables.has_footer || damaged)) {
@@ -108,10 +106,11 @@ void AddCounterFindings(const TraceIndex& index, bool damaged, uint64_t counted,
   }
   if (tables.has_footer && tables.footer.launches() > counted) {
     findings.Add(LossOf(Finding::kCountersDisagree), tables.footer.launches() - counted,
-                 absl::StrCat("the footer says ", tables.footer.launches(), " launches, the counters ",
-                              counted));
+                 absl::StrCat("the footer says ", tables.footer.launches(),
+                              " launches, the counters ", counted));
   }
-  findings.AddIf(index.launches_without_table(), Finding::kUnknownTargets, "launches of lost sites");
+  findings.AddIf(index.launches_without_table(), Finding::kUnknownTargets,
+                 "launches of lost sites");
   findings.AddIf(index.replays_without_table(), Finding::kUnknownTargets, "replays of lost graphs");
   if (index.launches_without_slot() > 0 && !HasProblem(tables, trace::PROBLEM_SLOTS_EXHAUSTED)) {
     findings.Add(LossOf(trace::PROBLEM_SLOTS_EXHAUSTED, ""), index.launches_without_slot());
@@ -164,8 +163,9 @@ void AddMatchFindings(const LaunchMatching::Result& matched, const SlotTimes::Re
   findings.AddIf(matched.records_without_site, Finding::kRecordsWithoutSite);
   findings.AddIf(times.forgotten_gaps, Finding::kGapsForgotten);
   if (total.expected > counted) {
-    findings.Add(LossOf(Finding::kCountersDisagree), total.expected - counted,
-                 absl::StrCat("the trace lists ", total.expected, " launches, the counters ", counted));
+    findings.Add(
+        LossOf(Finding::kCountersDisagree), total.expected - counted,
+        absl::StrCat("the trace lists ", total.expected, " launches, the counters ", counted));
   }
 }
 
@@ -208,14 +208,13 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
 
   const uint64_t counted = CountedLaunches(index);
   AddCounterFindings(index, damaged, counted, findings);
-  const bool count_only = tables.header.mode() == trace::MODE_COUNT ||
-                          HasProblem(tables, trace::PROBLEM_NEWER_CUPTI);
+  const bool count_only =
+      tables.header.mode() == trace::MODE_COUNT || HasProblem(tables, trace::PROBLEM_NEWER_CUPTI);
   result.execution_observed = input.times.records > 0;
   Completeness& completeness = result.completeness;
   completeness.set_expected(Number(counted));
   if (!count_only) {
-    const bool entries_lost =
-        damaged || HasProblem(tables, trace::PROBLEM_LAUNCH_ENTRIES_DROPPED);
+    const bool entries_lost = damaged || HasProblem(tables, trace::PROBLEM_LAUNCH_ENTRIES_DROPPED);
     const LaunchMatching::Result matched = std::move(input.matching).Finish(counted, entries_lost);
     FillDevices(index, matched, result);
     AddMatchFindings(matched, input.times, counted, findings);

@@ -1,5 +1,5 @@
-// How complete the trace of one process is, per process and device: counters (what was asked) against
-// records (what ran), with a named reason for everything that is missing.
+// How complete the trace of one process is, per process and device: counters (what was asked)
+// against records (what ran), with a named reason for everything that is missing.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace hotproof::analyzers {
 struct CompletenessResult {
   report::Completeness completeness;
   std::vector<report::DeviceCompleteness> devices;
-  std::vector<report::Problem> problems;  // all findings, also those that cost nothing
+  std::vector<report::Problem> problems;     // all findings, also those that cost nothing
   Evidence counts_all = Evidence::kNone;     // launches of the whole run
   Evidence counts_steady = Evidence::kNone;  // launches of the steady phase alone
   Evidence times = Evidence::kNone;

@@ -29,7 +29,8 @@ bool IsTraceOf(const trace::Header& header, const trace::Process& process,
 
 absl::StatusOr<trace::Manifest> LoadManifest(const std::string& path) {
   std::ifstream file(path);
-  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read; check its permissions"));
+  if (!file)
+    return absl::NotFoundError(absl::StrCat(path, ": cannot be read; check its permissions"));
   std::stringstream text;
   text << file.rdbuf();
   trace::Manifest manifest;
@@ -55,21 +56,21 @@ Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
     problem.set_severity(kind.severity);
     problem.set_pid(pid);
     problem.set_name(kind.name);
-    problem.set_detail(detail.empty() ? kind.meaning
-                                      : absl::StrCat(kind.meaning, ": ", detail));
+    problem.set_detail(detail.empty() ? kind.meaning : absl::StrCat(kind.meaning, ": ", detail));
     problem.set_advice(kind.advice);
     coverage.state = report::Process::PARTIAL;
   };
   for (const trace::Manifest& manifest : manifests) {
     for (const trace::Process& process : manifest.processes()) {
       if (!process.gpu()) continue;
-      const bool traced = std::any_of(headers.begin(), headers.end(), [&](const trace::Header* header) {
-        return IsTraceOf(*header, process, manifest);
-      });
+      const bool traced = std::any_of(
+          headers.begin(), headers.end(),
+          [&](const trace::Header* header) { return IsTraceOf(*header, process, manifest); });
       if (traced) continue;
       coverage.missing.push_back(process);
       add_problem(Finding::kNoTrace, process.pid(),
-                  ProcessName(process.executable(), {process.arguments().begin(), process.arguments().end()}));
+                  ProcessName(process.executable(),
+                              {process.arguments().begin(), process.arguments().end()}));
     }
     if (!manifest.finished()) add_problem(Finding::kManifestUnfinished, 0, "");
   }

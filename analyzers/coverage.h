@@ -16,7 +16,7 @@ absl::StatusOr<trace::Manifest> LoadManifest(const std::string& path);
 
 struct Coverage {
   report::Process::Coverage state = report::Process::NOT_CHECKED;  // of the run: never MISSING
-  std::vector<trace::Process> missing;  // GPU processes without a trace
+  std::vector<trace::Process> missing;                             // GPU processes without a trace
   std::vector<report::Problem> problems;
 
   bool partial() const { return state == report::Process::PARTIAL; }

@@ -19,8 +19,8 @@ Verdict DecideMin(uint64_t min, const Observed& observed) {
 Verdict DecideMax(uint64_t max, const Observed& observed) {
   if (observed.evidence == Evidence::kNone) return kInconclusive;
   if (observed.launches > max) return kFail;
-  const bool decided = observed.evidence == Evidence::kExact &&
-                       observed.possible <= max - observed.launches;
+  const bool decided =
+      observed.evidence == Evidence::kExact && observed.possible <= max - observed.launches;
   return decided ? kPass : kInconclusive;
 }
 
@@ -36,11 +36,16 @@ Verdict DecideLaunches(const Bounds& bounds, const Observed& observed) {
 
 bool RatioBound::Holds(double ratio) const {
   switch (op) {
-    case Op::kLess: return ratio < limit;
-    case Op::kLessEqual: return ratio <= limit;
-    case Op::kEqual: return ratio == limit;
-    case Op::kGreaterEqual: return ratio >= limit;
-    case Op::kGreater: return ratio > limit;
+    case Op::kLess:
+      return ratio < limit;
+    case Op::kLessEqual:
+      return ratio <= limit;
+    case Op::kEqual:
+      return ratio == limit;
+    case Op::kGreaterEqual:
+      return ratio >= limit;
+    case Op::kGreater:
+      return ratio > limit;
   }
   return false;
 }
@@ -63,7 +68,8 @@ Verdict DecideShare(const RatioBound& bound, const Observed& selected, const Obs
   return bound.Holds(least) ? kPass : kFail;
 }
 
-Verdict DecideTimeShare(const RatioBound& bound, Evidence times, double selected_ns, double all_ns) {
+Verdict DecideTimeShare(const RatioBound& bound, Evidence times, double selected_ns,
+                        double all_ns) {
   if (times != Evidence::kExact || all_ns <= 0) return kInconclusive;
   return bound.Holds(selected_ns / all_ns) ? kPass : kFail;
 }

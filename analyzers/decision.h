@@ -1,5 +1,5 @@
-// The truth table of `assert`: what a bound on launch counts or times is worth, given how complete the
-// evidence is. Nothing else decides a verdict.
+// The truth table of `assert`: what a bound on launch counts or times is worth, given how complete
+// the evidence is. Nothing else decides a verdict.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ struct Bounds {
 //               kExact               kLowerBound                           kNone
 //   min         decided              reached: PASS, else INCONCLUSIVE      INCONCLUSIVE
 //   max         decided              exceeded: FAIL, else INCONCLUSIVE     INCONCLUSIVE
-// and with launches that may belong to the selection, 'too few' and 'not exceeded' are INCONCLUSIVE.
+// and with launches that may belong to the selection, 'too few' and 'not exceeded' are
+// INCONCLUSIVE.
 Verdict DecideLaunches(const Bounds& bounds, const Observed& observed);
 
 // A comparison of a ratio with a limit, e.g. ">= 0.99".
@@ -47,8 +48,9 @@ struct RatioBound {
   bool Holds(double ratio) const;
 };
 
-// A share of launches: `selected` of all that `selected` and `others` count. Undecided unless both are
-// exact and no placement of the possible launches changes the answer; undecided if there are none.
+// A share of launches: `selected` of all that `selected` and `others` count. Undecided unless both
+// are exact and no placement of the possible launches changes the answer; undecided if there are
+// none.
 Verdict DecideShare(const RatioBound& bound, const Observed& selected, const Observed& others);
 
 // A share of GPU time. Times are decided only where every execution was observed.

@@ -45,9 +45,8 @@ void ExclusiveTime::RememberGap(Device& device, Gap gap, uint64_t earliest_later
   if (device.gaps.size() >= kMaxGaps) {
     // First those that nothing can fill any more, then the oldest half.
     const auto useful =
-        std::partition_point(device.gaps.begin(), device.gaps.end(), [&](const Gap& old) {
-          return old.end_ns <= earliest_later_start_ns;
-        });
+        std::partition_point(device.gaps.begin(), device.gaps.end(),
+                             [&](const Gap& old) { return old.end_ns <= earliest_later_start_ns; });
     device.gaps.erase(device.gaps.begin(), useful);
     if (device.gaps.size() >= kMaxGaps) {
       forgotten_gaps_ += kMaxGaps / 2;

@@ -1,13 +1,13 @@
-// How long a device was busy, split among overlapping kernels so that the parts add up to the union of
-// their intervals.
+// How long a device was busy, split among overlapping kernels so that the parts add up to the union
+// of their intervals.
 //
 // An instant at which several kernels of a device ran belongs to the one whose record comes first:
-// within a chunk the one that started first (of equal starts, the one stored first), across chunks the
-// one of the earlier chunk. Under programmatic dependent launch a kernel starts while its predecessor
-// still runs and waits for it, so the waiting is charged to the predecessor.
+// within a chunk the one that started first (of equal starts, the one stored first), across chunks
+// the one of the earlier chunk. Under programmatic dependent launch a kernel starts while its
+// predecessor still runs and waits for it, so the waiting is charged to the predecessor.
 //
-// Owned by one analyzer, called in the order of the trace on one thread at a time. Memory: idle gaps
-// that a later record could still fill, at most kMaxGaps a device.
+// Owned by one analyzer, called in the order of the trace on one thread at a time. Memory: idle
+// gaps that a later record could still fill, at most kMaxGaps a device.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,8 @@ class ExclusiveTime {
 
   // Adds [start_ns, end_ns) of a kernel on `device` and returns the part of it that no earlier call
   // covered. `earliest_later_start_ns`: no record of a later chunk starts before.
-  uint64_t Add(uint32_t device, uint64_t start_ns, uint64_t end_ns, uint64_t earliest_later_start_ns);
+  uint64_t Add(uint32_t device, uint64_t start_ns, uint64_t end_ns,
+               uint64_t earliest_later_start_ns);
 
   uint64_t busy_ns(uint32_t device) const {
     return device < devices_.size() ? devices_[device].busy_ns : 0;

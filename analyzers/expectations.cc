@@ -39,22 +39,23 @@ class Checker {
       checks.push_back(Make(tally, processes, DecideLaunches(bounds, tally.selected), "launches",
                             BoundsText(bounds), absl::StrCat(tally.selected.launches)));
       if (tally.selected.possible > 0) {
-        const std::string unknown = absl::StrCat(tally.selected.possible,
-                                                 " more launches of unknown shape may belong to it");
+        const std::string unknown = absl::StrCat(
+            tally.selected.possible, " more launches of unknown shape may belong to it");
         AddReason(unknown, &checks.back());
       }
     }
     if (expectation_.share) {
       const auto all = static_cast<double>(tally.selected.launches + tally.others.launches);
-      checks.push_back(Make(
-          tally, processes, DecideShare(*expectation_.share, tally.selected, tally.others),
-          "share of launches", expectation_.share_text,
-          all == 0 ? "no such GEMM"
-                   : absl::StrFormat("%.4f (%d of %.0f)", tally.selected.launches / all,
-                                     tally.selected.launches, all)));
+      checks.push_back(
+          Make(tally, processes, DecideShare(*expectation_.share, tally.selected, tally.others),
+               "share of launches", expectation_.share_text,
+               all == 0 ? "no such GEMM"
+                        : absl::StrFormat("%.4f (%d of %.0f)", tally.selected.launches / all,
+                                          tally.selected.launches, all)));
       const uint64_t possible = tally.selected.possible + tally.others.possible;
       if (possible > 0) {
-        AddReason(absl::StrCat(possible, " launches of unknown shape may change it"), &checks.back());
+        AddReason(absl::StrCat(possible, " launches of unknown shape may change it"),
+                  &checks.back());
       }
     }
     if (expectation_.time_share) {
@@ -111,7 +112,8 @@ void Weaken(const std::string& why, Tally* tally) {
   tally->selected.evidence = Weaker(tally->selected.evidence, Evidence::kLowerBound);
   tally->others.evidence = Weaker(tally->others.evidence, Evidence::kLowerBound);
   tally->times = Weaker(tally->times, Evidence::kLowerBound);
-  tally->why_inconclusive = tally->why_inconclusive.empty() || tally->why_inconclusive == "COMPLETE" ||
+  tally->why_inconclusive = tally->why_inconclusive.empty() ||
+                                    tally->why_inconclusive == "COMPLETE" ||
                                     tally->why_inconclusive == "COUNTED"
                                 ? why
                                 : absl::StrCat(why, "; ", tally->why_inconclusive);
@@ -183,7 +185,8 @@ class Judge {
     if (launched_.empty() && blind_.empty()) {
       report::Check check;
       check.set_verdict(kInconclusive);
-      check.set_expectation(expectation.name.empty() ? expectation.selection.Text() : expectation.name);
+      check.set_expectation(expectation.name.empty() ? expectation.selection.Text()
+                                                     : expectation.name);
       check.set_expected(BoundsText(expectation.bounds));
       check.set_got("nothing");
       check.set_reason(idle_.empty() ? "no trace" : "no kernel launch in any process");
@@ -192,9 +195,12 @@ class Judge {
       return;
     }
     switch (expectation.processes) {
-      case expectations::SUM: return CheckSum(expectation, checker);
-      case expectations::ANY: return CheckAny(expectation, checker);
-      default: return CheckEvery(expectation, checker);
+      case expectations::SUM:
+        return CheckSum(expectation, checker);
+      case expectations::ANY:
+        return CheckAny(expectation, checker);
+      default:
+        return CheckEvery(expectation, checker);
     }
   }
 
@@ -250,7 +256,7 @@ class Judge {
     check.set_expected(absl::StrCat("exactly ", expected));
     check.set_got(absl::StrCat(got));
     if (verdict == kInconclusive) {
-      check.set_reason(!blind_.empty()          ? "a process was not collected"
+      check.set_reason(!blind_.empty()       ? "a process was not collected"
                        : coverage_.partial() ? CoverageGap(coverage_)
                                              : "no kernel launch in any process");
     }

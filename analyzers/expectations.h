@@ -33,8 +33,8 @@ struct CompiledExpectations {
   PhaseChoice phase = PhaseChoice::kSteady;
 };
 
-// Errors (one line: what, where, what to do): no expectation, one without a bound or that could never
-// fail, a bad pattern, path, kind, shape, share.
+// Errors (one line: what, where, what to do): no expectation, one without a bound or that could
+// never fail, a bad pattern, path, kind, shape, share.
 absl::StatusOr<CompiledExpectations> CompileExpectations(const expectations::Expectations& source);
 
 report::AssertReport CheckExpectations(const CompiledExpectations& expectations,

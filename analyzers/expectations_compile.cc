@@ -54,11 +54,13 @@ absl::StatusOr<RatioBound> ParseRatio(const std::string& what, const std::string
              : op == ">"  ? Op::kGreater
                           : Op::kLess;
   if (bound.limit > 1) {
-    return Invalid(absl::StrCat(what, " '", text, "' exceeds 1; shares are between 0 and 1 (or write %)"));
+    return Invalid(
+        absl::StrCat(what, " '", text, "' exceeds 1; shares are between 0 and 1 (or write %)"));
   }
   const bool always = (bound.op == Op::kGreaterEqual && bound.limit == 0) ||
                       (bound.op == Op::kLessEqual && bound.limit == 1);
-  if (always) return Invalid(absl::StrCat(what, " '", text, "' can never fail; give a stricter bound"));
+  if (always)
+    return Invalid(absl::StrCat(what, " '", text, "' can never fail; give a stricter bound"));
   return bound;
 }
 
@@ -88,7 +90,8 @@ absl::StatusOr<Selection> CompileSelection(const expectations::Expectation& sour
   }
   if (source.kind().empty()) {
     // A path or shape asks for GEMMs; a kernel's name says enough by itself.
-    if (!selection.kernel && (selection.path || selection.shape)) selection.kind = catalog::Kind::kGemm;
+    if (!selection.kernel && (selection.path || selection.shape))
+      selection.kind = catalog::Kind::kGemm;
   } else if (source.kind() != "any") {
     selection.kind = catalog::ParseKind(source.kind());
     if (!selection.kind) {
@@ -146,8 +149,9 @@ absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& 
     return Invalid(absl::StrCat("nothing is expected of ", compiled.selection.Text(),
                                 "; give launches, min_launches, max_launches or share"));
   }
-  compiled.processes = source.processes() != expectations::PROCESSES_UNSPECIFIED ? source.processes()
-                                                                                : default_processes;
+  compiled.processes = source.processes() != expectations::PROCESSES_UNSPECIFIED
+                           ? source.processes()
+                           : default_processes;
   compiled.name = source.name();
   return compiled;
 }
@@ -167,8 +171,9 @@ absl::StatusOr<CompiledExpectations> CompileExpectations(const expectations::Exp
   }
   if (source.has_processes()) compiled.processes = source.processes();
   if (compiled.expect.empty() && !compiled.processes) {
-    return Invalid("nothing is expected; give --launches, --min-launches, --max-launches, --share, "
-                   "--expect-processes or --expect FILE");
+    return Invalid(
+        "nothing is expected; give --launches, --min-launches, --max-launches, --share, "
+        "--expect-processes or --expect FILE");
   }
   compiled.phase = source.phase() == expectations::ALL ? PhaseChoice::kAll : PhaseChoice::kSteady;
   return compiled;

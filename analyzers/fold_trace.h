@@ -1,5 +1,5 @@
-// Runs analyzers over the chunks of one trace: decodes on several threads, folds, merges. At most one
-// decoded chunk a thread is in memory.
+// Runs analyzers over the chunks of one trace: decodes on several threads, folds, merges. At most
+// one decoded chunk a thread is in memory.
 #pragma once
 
 #include <functional>

@@ -46,8 +46,8 @@ std::vector<uint32_t> GraphHelperOwners(const TraceIndex& index,
   const size_t graphs = index.tables().graphs.size();
   for (uint32_t graph = 1; graph < graphs; ++graph) {
     for (Lane& lane : lanes) lane = Lane();
-    for (uint32_t slot = index.first_slot_of_graph(graph); slot < index.first_slot_of_graph(graph + 1);
-         ++slot) {
+    for (uint32_t slot = index.first_slot_of_graph(graph);
+         slot < index.first_slot_of_graph(graph + 1); ++slot) {
       const uint32_t stream = slot_stream[slot], site = index.site_of_slot(slot);
       if (stream == 0 || stream >= lanes.size() || site == 0) {
         // Unseen: it may stand between any two kernels of any stream.
@@ -102,7 +102,8 @@ void EagerHelpers::Add(uint32_t stream_id, uint32_t site, bool steady, uint64_t 
   switch (index_->kind_of_site(site)) {
     case Kind::kQuant:
       stream.last_gemm_site = 0;
-      if (stream.pending_count < stream.pending.size()) stream.pending[stream.pending_count++] = self;
+      if (stream.pending_count < stream.pending.size())
+        stream.pending[stream.pending_count++] = self;
       return;
     case Kind::kGemm:
       for (uint32_t i = 0; i < stream.pending_count; ++i) {

@@ -1,6 +1,6 @@
 // Which quantisers and split-K reductions belong to which GEMM. A quantiser belongs to the GEMM on
-// quantised operands that its stream runs next; a reduction to the GEMM of the same library that its
-// stream ran just before. For graphs the order of the nodes on their stream says so, for eager
+// quantised operands that its stream runs next; a reduction to the GEMM of the same library that
+// its stream ran just before. For graphs the order of the nodes on their stream says so, for eager
 // launches the order of their records.
 #pragma once
 
@@ -20,13 +20,13 @@ struct HelperSums {
   uint64_t exclusive_ns[2] = {};
 };
 
-// Whether launches of site `helper`, then (before: false) or earlier (true) a launch of `gemm`, on one
-// stream with nothing between, belong together.
+// Whether launches of site `helper`, then (before: false) or earlier (true) a launch of `gemm`, on
+// one stream with nothing between, belong together.
 bool QuantBelongsTo(const TraceIndex& index, uint32_t quant_site, uint32_t gemm_site);
 bool ReductionBelongsTo(const TraceIndex& index, uint32_t reduce_site, uint32_t gemm_site);
 
-// For each slot of a graph node the slot of the GEMM it belongs to, 0: none. `slot_stream`: the stream
-// that the records of each slot ran on; 0: not seen or not always the same.
+// For each slot of a graph node the slot of the GEMM it belongs to, 0: none. `slot_stream`: the
+// stream that the records of each slot ran on; 0: not seen or not always the same.
 std::vector<uint32_t> GraphHelperOwners(const TraceIndex& index,
                                         const std::vector<uint32_t>& slot_stream);
 

@@ -16,7 +16,8 @@ std::string DimText(std::optional<uint32_t> dim) { return dim ? absl::StrCat(*di
 // "e4m3 block", "bf16 x e4m3 group", "bf16".
 std::string OperandsOf(const catalog::KernelClass& kernel_class) {
   std::string operands = kernel_class.a_dtype;
-  if (kernel_class.b_dtype != kernel_class.a_dtype) absl::StrAppend(&operands, " x ", kernel_class.b_dtype);
+  if (kernel_class.b_dtype != kernel_class.a_dtype)
+    absl::StrAppend(&operands, " x ", kernel_class.b_dtype);
   if (!kernel_class.scaling.empty() && kernel_class.scaling != "none") {
     absl::StrAppend(&operands, " ", kernel_class.scaling);
   }
@@ -47,10 +48,10 @@ report::Gemm ConstantsOf(const TraceIndex& index, uint32_t site) {
 
 std::string KeyOf(const TraceIndex& index, uint32_t site, const report::Gemm& row) {
   const Shape& shape = index.shape_of_site(site);
-  return absl::StrJoin(std::vector<std::string>{DimText(shape.n), DimText(shape.k), DimText(shape.m),
-                                                row.path(), row.kernel(), row.cubin_hash(),
-                                                row.variant(), row.provenance()},
-                       "\x1f");
+  return absl::StrJoin(
+      std::vector<std::string>{DimText(shape.n), DimText(shape.k), DimText(shape.m), row.path(),
+                               row.kernel(), row.cubin_hash(), row.variant(), row.provenance()},
+      "\x1f");
 }
 
 // Bytes of one element; 0: unknown.
@@ -132,8 +133,9 @@ void HotPath::FlagImpossible(const RowSums& sums, report::Gemm* row, report::Rep
   problem->set_name(kind.name);
   problem->set_count(Number(sums.timed_launches));
   problem->set_detail(absl::StrFormat(
-      "%s: %dx%d by %s took %.1f us on average, its operands need %.1f us at %.0f GB/s", kind.meaning,
-      row->n(), row->k(), row->path(), mean_ns / 1e3, least_ns / 1e3, peak_bytes_per_ns_));
+      "%s: %dx%d by %s took %.1f us on average, its operands need %.1f us at %.0f GB/s",
+      kind.meaning, row->n(), row->k(), row->path(), mean_ns / 1e3, least_ns / 1e3,
+      peak_bytes_per_ns_));
   problem->set_advice(bytes <= static_cast<double>(l2_bytes_)
                           ? "the operands fit in L2: use weights that rotate to measure it cold"
                           : "its shape or its time is wrong: check the row's provenance");

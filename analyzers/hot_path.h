@@ -1,6 +1,6 @@
-// Which code path ran each GEMM: a row per shape, path and kernel, over all processes. Dims that are
-// not known keep launches apart by grid, block and masked arguments, since persistent kernels share
-// grid and tile.
+// Which code path ran each GEMM: a row per shape, path and kernel, over all processes. Dims that
+// are not known keep launches apart by grid, block and masked arguments, since persistent kernels
+// share grid and tile.
 #pragma once
 
 #include <vector>
@@ -32,7 +32,7 @@ class HotPath {
 
   PhaseChoice phase_;
   Rows rows_;
-  std::vector<Row> info_;  // by row
+  std::vector<Row> info_;         // by row
   double peak_bytes_per_ns_ = 0;  // of the fastest device seen; 0: unknown
   uint64_t l2_bytes_ = 0;
 };

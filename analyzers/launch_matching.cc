@@ -84,7 +84,8 @@ void LaunchMatching::CollectRuns(const trace::ChunkColumns& columns) {
   }
   in_run = false;
   for (size_t i = 0; i < columns.untimed_correlation_id.size(); ++i) {
-    add(columns.untimed_correlation_id[i], columns.untimed_target[i], columns.untimed_node[i], 0, false);
+    add(columns.untimed_correlation_id[i], columns.untimed_target[i], columns.untimed_node[i], 0,
+        false);
     if (columns.untimed_site[i] == 0) ++result_.records_without_site;
   }
 }

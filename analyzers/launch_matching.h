@@ -2,8 +2,8 @@
 // second of the two independent sources that completeness rests on; counters are the first.
 //
 // Missing executions of a launch are in flight if no later launch of its stream has a record, else
-// lost. A launch is kept until all its executions were seen, so memory grows with what is open, at most
-// kMaxOpen launches.
+// lost. A launch is kept until all its executions were seen, so memory grows with what is open, at
+// most kMaxOpen launches.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class LaunchMatching : public Analyzer {
   void FoldInOrder(const Chunk& chunk) override;
 
   struct Result {
-    std::vector<MatchCounts> devices;  // by device id; launches on an unknown stream count in 0
+    std::vector<MatchCounts> devices;     // by device id; launches on an unknown stream count in 0
     uint64_t records_without_launch = 0;  // the tracer itself could not name the launch
     uint64_t records_without_site = 0;
     uint64_t duplicates = 0;  // a node recorded twice where another is missing
@@ -50,7 +50,8 @@ class LaunchMatching : public Analyzer {
     trace::Target target;
     uint32_t stream;
     uint32_t device;
-    uint32_t listed;  // launch entries seen: 1, or more for one call that launches on several devices
+    uint32_t
+        listed;  // launch entries seen: 1, or more for one call that launches on several devices
     uint64_t seen;
     uint64_t untimed;
     uint64_t digest;  // sum over the seen nodes; tells a duplicate from a missing one
@@ -64,8 +65,8 @@ class LaunchMatching : public Analyzer {
 
   const TraceIndex* index_;
   std::vector<uint64_t> digests_;  // of the nodes [0, n)
-  std::vector<Open> open_;     // sorted by correlation id
-  std::vector<Open> arrivals_;  // of this chunk, several of one id allowed
+  std::vector<Open> open_;         // sorted by correlation id
+  std::vector<Open> arrivals_;     // of this chunk, several of one id allowed
   std::vector<Open> scratch_;
   std::vector<uint64_t> last_recorded_;  // by stream: the latest launch with a record
   uint64_t last_recorded_anywhere_ = 0;

@@ -1,6 +1,6 @@
-// Everything that can keep a trace from being complete, as one table: what it is called, which answers
-// it makes uncertain and what a user can do. The tracer's problems, graph caveats and damage found by
-// the reader map to rows; what the analyzers find themselves has rows of its own.
+// Everything that can keep a trace from being complete, as one table: what it is called, which
+// answers it makes uncertain and what a user can do. The tracer's problems, graph caveats and
+// damage found by the reader map to rows; what the analyzers find themselves has rows of its own.
 #pragma once
 
 #include <cstdint>
@@ -44,17 +44,17 @@ enum class Finding {
 struct LossKind {
   const char* name;
   report::Problem::Severity severity;
-  bool counts;  // launch counts become lower bounds
-  bool times;   // GPU times become lower bounds
+  bool counts;         // launch counts become lower bounds
+  bool times;          // GPU times become lower bounds
   bool steady_counts;  // the launches of one phase cannot be told from the other's
-  bool blinds;  // if no launch was counted, nothing was collected
+  bool blinds;         // if no launch was counted, nothing was collected
   const char* meaning;
   const char* advice;
   // What it stands for; at most one is set.
   trace::ProblemKind problem = trace::PROBLEM_KIND_UNSPECIFIED;
   trace::GraphCaveat caveat = trace::GRAPH_CAVEAT_UNSPECIFIED;
   std::string_view detail_prefix = {};  // of a problem: only those whose detail begins so
-  int read_issue = -1;  // trace::ReadIssue::Kind
+  int read_issue = -1;                  // trace::ReadIssue::Kind
   Finding finding = Finding::kNone;
 };
 

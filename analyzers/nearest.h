@@ -11,8 +11,8 @@ namespace hotproof::analyzers {
 // digits, in lower case), and how close the words that are not shared are in edits.
 double NameSimilarity(const std::string& pattern, const std::string& name);
 
-// Indices into `names` of the most similar ones first, at most `limit`, ties by `weight` (launches),
-// then by name. With an empty pattern the heaviest.
+// Indices into `names` of the most similar ones first, at most `limit`, ties by `weight`
+// (launches), then by name. With an empty pattern the heaviest.
 std::vector<size_t> NearestNames(const std::string& pattern, const std::vector<std::string>& names,
                                  const std::vector<uint64_t>& weight, size_t limit);
 

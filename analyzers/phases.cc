@@ -45,8 +45,8 @@ Phases FindPhases(const trace::Tables& tables) {
   phases.correlation_id = boundary->correlation_id;
   phases.warmup = boundary->asked;
   if (mark != nullptr) {
-    phases.detail = marks == 1 ? "at the steady mark"
-                               : absl::StrCat("at the last of ", marks, " steady marks");
+    phases.detail =
+        marks == 1 ? "at the steady mark" : absl::StrCat("at the last of ", marks, " steady marks");
   } else if (captures > 0) {
     phases.detail = captures == 1 ? "at the first replay after the capture"
                                   : absl::StrCat("at the first replay after the last of ", captures,

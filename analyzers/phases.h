@@ -1,4 +1,5 @@
-// Where warm-up ends and steady serving begins in one process, from the counter snapshots of its trace.
+// Where warm-up ends and steady serving begins in one process, from the counter snapshots of its
+// trace.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ struct Phases {
   bool IsSteady(uint64_t id) const { return id >= correlation_id; }
 };
 
-// A mark "steady" decides (the last one, if several). Otherwise steady begins at the first replay after
-// the last capture. Neither: unphased.
+// A mark "steady" decides (the last one, if several). Otherwise steady begins at the first replay
+// after the last capture. Neither: unphased.
 Phases FindPhases(const trace::Tables& tables);
 
 }  // namespace hotproof::analyzers

@@ -1,5 +1,5 @@
-// All that is known of one traced process: its tables, what was asked and what ran, by slot. Made once
-// per trace by AnalyzeTrace; reports and assertions are views of it. Immutable afterwards.
+// All that is known of one traced process: its tables, what was asked and what ran, by slot. Made
+// once per trace by AnalyzeTrace; reports and assertions are views of it. Immutable afterwards.
 #pragma once
 
 #include <memory>

@@ -52,9 +52,12 @@ std::string DeviceSentence(const report::Process& process) {
                                     WithThousands(device.recorded()), " of ",
                                     WithThousands(device.expected()), " recorded");
     if (device.lost() > 0) absl::StrAppend(&part, ", ", WithThousands(device.lost()), " lost");
-    if (device.in_flight() > 0) absl::StrAppend(&part, ", ", WithThousands(device.in_flight()), " in flight");
-    if (device.untimed() > 0) absl::StrAppend(&part, ", ", WithThousands(device.untimed()), " untimed");
-    if (device.surplus() > 0) absl::StrAppend(&part, ", ", WithThousands(device.surplus()), " surplus");
+    if (device.in_flight() > 0)
+      absl::StrAppend(&part, ", ", WithThousands(device.in_flight()), " in flight");
+    if (device.untimed() > 0)
+      absl::StrAppend(&part, ", ", WithThousands(device.untimed()), " untimed");
+    if (device.surplus() > 0)
+      absl::StrAppend(&part, ", ", WithThousands(device.surplus()), " surplus");
     parts.push_back(part);
   }
   return absl::StrJoin(parts, "; ");
@@ -120,8 +123,8 @@ void AddProcess(const ProcessAnalysis& analysis, const Coverage& coverage, Phase
 void AddMissing(const trace::Process& missing, report::Report* report) {
   report::Process* process = report->add_processes();
   process->set_pid(missing.pid());
-  process->set_name(ProcessName(missing.executable(),
-                                {missing.arguments().begin(), missing.arguments().end()}));
+  process->set_name(
+      ProcessName(missing.executable(), {missing.arguments().begin(), missing.arguments().end()}));
   process->set_coverage(report::Process::MISSING);
   process->set_phase("unphased");
   const LossKind& kind = LossOf(Finding::kNoTrace);
@@ -132,7 +135,8 @@ void AddMissing(const trace::Process& missing, report::Report* report) {
   reason->set_detail(kind.meaning);
   reason->set_affects_counts(true);
   reason->set_affects_times(true);
-  process->set_verdict(absl::StrCat("NOT COLLECTED, so this says nothing about what ran: ", kind.meaning));
+  process->set_verdict(
+      absl::StrCat("NOT COLLECTED, so this says nothing about what ran: ", kind.meaning));
 }
 
 struct Sums {

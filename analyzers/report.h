@@ -9,8 +9,8 @@
 
 namespace hotproof::analyzers {
 
-// Rows add up: kernels and kinds to all launches and all busy time, GEMM rows to the kind gemm. If they
-// did not, the report would say so in `problems` ("sums_disagree").
+// Rows add up: kernels and kinds to all launches and all busy time, GEMM rows to the kind gemm. If
+// they did not, the report would say so in `problems` ("sums_disagree").
 report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Coverage& coverage,
                            PhaseChoice phase);
 

@@ -73,7 +73,8 @@ void Rows::AddPerReplay(const ProcessAnalysis& process, const std::vector<uint32
   std::vector<uint32_t> touched;
   const size_t graphs = index.tables().graphs.size();
   for (uint32_t graph = 1; graph < graphs; ++graph) {
-    const uint32_t first = index.first_slot_of_graph(graph), end = index.first_slot_of_graph(graph + 1);
+    const uint32_t first = index.first_slot_of_graph(graph),
+                   end = index.first_slot_of_graph(graph + 1);
     if (first == end || LaunchesIn(process, first, phase) == 0) continue;
     for (uint32_t slot = first; slot < end; ++slot) {
       const uint32_t row = row_of_site[index.site_of_slot(slot)];

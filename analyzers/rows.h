@@ -14,7 +14,7 @@
 namespace hotproof::analyzers {
 
 struct RowSums {
-  uint64_t launches = 0;   // in the chosen phase
+  uint64_t launches = 0;  // in the chosen phase
   uint64_t warmup_launches = 0;
   uint64_t captured_nodes = 0;
   uint64_t timed_launches = 0;  // records in the chosen phase
@@ -37,7 +37,8 @@ class Rows {
   uint32_t RowOf(const std::string& key);
 
   // Adds one process. `row_of_site`: by site id (0: unknown kernel), kNoRow: in no row.
-  void Add(const ProcessAnalysis& process, const std::vector<uint32_t>& row_of_site, PhaseChoice phase);
+  void Add(const ProcessAnalysis& process, const std::vector<uint32_t>& row_of_site,
+           PhaseChoice phase);
 
   size_t size() const { return sums_.size(); }
   const RowSums& sums(uint32_t row) const { return sums_[row]; }

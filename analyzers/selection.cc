@@ -51,7 +51,8 @@ class SiteMatcher {
     const catalog::Kind kind = index_.kind_of_site(site);
     if (kind != catalog::Kind::kGemm && kind != catalog::Kind::kOther) return Membership::kOut;
     const Shape& shape = index_.shape_of_site(site);
-    if ((shape.n && *shape.n != selection_.shape->n) || (shape.k && *shape.k != selection_.shape->k)) {
+    if ((shape.n && *shape.n != selection_.shape->n) ||
+        (shape.k && *shape.k != selection_.shape->k)) {
       return Membership::kOut;
     }
     return shape.n && shape.k ? Membership::kIn : Membership::kPossible;
@@ -69,15 +70,16 @@ Evidence CountsEvidence(const ProcessAnalysis& process, PhaseChoice phase) {
 
 std::string WhyUncertain(const ProcessAnalysis& process, PhaseChoice phase) {
   const report::Completeness& completeness = process.completeness.completeness;
-  if (completeness.state() != report::Completeness::NOT_COLLECTED && phase == PhaseChoice::kSteady &&
-      !process.index->phases().phased) {
+  if (completeness.state() != report::Completeness::NOT_COLLECTED &&
+      phase == PhaseChoice::kSteady && !process.index->phases().phased) {
     return absl::StrCat("unphased: ", process.index->phases().detail,
                         "; use --phase all, or a steady mark");
   }
   std::vector<std::string> reasons;
   for (const report::Reason& reason : completeness.reasons()) {
-    reasons.push_back(reason.count() > 0 ? absl::StrFormat("%s (%.0f)", reason.name(), reason.count())
-                                         : reason.name());
+    reasons.push_back(reason.count() > 0
+                          ? absl::StrFormat("%s (%.0f)", reason.name(), reason.count())
+                          : reason.name());
   }
   std::string state = report::Completeness::State_Name(completeness.state());
   return reasons.empty() ? state : absl::StrCat(state, ": ", absl::StrJoin(reasons, ", "));
@@ -124,8 +126,8 @@ Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseC
   Tally tally;
   tally.phased = index.phases().phased;
   tally.selected.evidence = tally.others.evidence = CountsEvidence(process, phase);
-  tally.times = phase == PhaseChoice::kSteady && !tally.phased ? Evidence::kNone
-                                                               : process.completeness.times;
+  tally.times =
+      phase == PhaseChoice::kSteady && !tally.phased ? Evidence::kNone : process.completeness.times;
   tally.why_inconclusive = WhyUncertain(process, phase);
   for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
     const uint32_t site = index.site_of_slot(slot);

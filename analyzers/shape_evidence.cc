@@ -10,8 +10,14 @@ namespace {
 
 // cuda.h's CUtensorMapDataType, as far as operands of a GEMM use it.
 enum TensorMapType : uint32_t {
-  kUint8 = 0, kUint16 = 1, kFloat16 = 6, kFloat32 = 7, kBfloat16 = 9, kFloat32Ftz = 10,
-  kTfloat32 = 11, kTfloat32Ftz = 12,
+  kUint8 = 0,
+  kUint16 = 1,
+  kFloat16 = 6,
+  kFloat32 = 7,
+  kBfloat16 = 9,
+  kFloat32Ftz = 10,
+  kTfloat32 = 11,
+  kTfloat32Ftz = 12,
 };
 
 struct Matrix {
@@ -31,7 +37,8 @@ std::vector<Matrix> MatricesOf(const trace::Site& site, const trace::Tables& tab
     if (rank != 2) continue;
     const Matrix matrix{map.global_dims(0), map.global_dims(1), map.data_type()};
     constexpr uint64_t kMax = std::numeric_limits<uint32_t>::max();
-    if (matrix.inner == 0 || matrix.outer == 0 || matrix.inner > kMax || matrix.outer > kMax) continue;
+    if (matrix.inner == 0 || matrix.outer == 0 || matrix.inner > kMax || matrix.outer > kMax)
+      continue;
     matrices.push_back(matrix);
   }
   return matrices;
@@ -83,7 +90,8 @@ Shape FromTensorMaps(const trace::Site& site, const catalog::KernelClass& kernel
       }
       bool output_tells = a.outer == b.outer;
       for (size_t d = 0; d < matrices.size() && !output_tells; ++d) {
-        output_tells = d != i && d != j && matrices[d].inner == b.outer && matrices[d].outer == a.outer;
+        output_tells =
+            d != i && d != j && matrices[d].inner == b.outer && matrices[d].outer == a.outer;
       }
       if (output_tells || name_tells) consider(a, b);
     }
@@ -110,14 +118,22 @@ Shape FromName(const catalog::KernelClass& kernel_class) {
 
 std::string_view ProvenanceName(Provenance provenance) {
   switch (provenance) {
-    case Provenance::kUnknown: return "unknown";
-    case Provenance::kName: return "name";
-    case Provenance::kModel: return "model";
-    case Provenance::kNvtx: return "nvtx";
-    case Provenance::kOp: return "op";
-    case Provenance::kLibraryCall: return "library_call";
-    case Provenance::kTensorMap: return "tensor_map";
-    case Provenance::kArguments: return "arguments";
+    case Provenance::kUnknown:
+      return "unknown";
+    case Provenance::kName:
+      return "name";
+    case Provenance::kModel:
+      return "model";
+    case Provenance::kNvtx:
+      return "nvtx";
+    case Provenance::kOp:
+      return "op";
+    case Provenance::kLibraryCall:
+      return "library_call";
+    case Provenance::kTensorMap:
+      return "tensor_map";
+    case Provenance::kArguments:
+      return "arguments";
   }
   return "unknown";
 }

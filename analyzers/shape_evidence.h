@@ -25,7 +25,8 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-// The shape of a GEMM launched from `site`. Evidence that contradicts the kernel's name is not used:
+// The shape of a GEMM launched from `site`. Evidence that contradicts the kernel's name is not
+// used:
 // `*contradiction` then says how (it is left alone otherwise).
 Shape ShapeOf(const trace::Site& site, const catalog::KernelClass& kernel_class,
               const trace::Tables& tables, std::string* contradiction);

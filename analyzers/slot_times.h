@@ -30,7 +30,7 @@ class SlotTimes : public Analyzer {
   void Merge(const Analyzer& other) override;
 
   struct Result {
-    std::vector<TimeSums> sums[2];  // [0] warm-up, [1] steady; by slot
+    std::vector<TimeSums> sums[2];      // [0] warm-up, [1] steady; by slot
     std::vector<uint32_t> slot_stream;  // of graph nodes; 0: not seen, or not always the same
     EagerHelpers::Owned eager_helpers;
     uint64_t records = 0, untimed = 0, out_of_range = 0;

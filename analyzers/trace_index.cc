@@ -108,7 +108,8 @@ void TraceIndex::CountLaunches() {
       replays_without_table_ += replays.total();
       continue;
     }
-    for (uint32_t slot = graph_slot_[id]; slot < graph_slot_[id + 1]; ++slot) launches_[slot] = replays;
+    for (uint32_t slot = graph_slot_[id]; slot < graph_slot_[id + 1]; ++slot)
+      launches_[slot] = replays;
   }
 }
 
@@ -137,7 +138,8 @@ std::string TraceIndex::VariantOfSite(uint32_t site_id) const {
   std::string bytes = site.arguments();
   uint64_t digest = 0xcbf29ce484222325;
   for (const trace::TensorMapUse& use : site.tensor_maps()) {
-    for (size_t i = use.argument_offset(); i < use.argument_offset() + 128 && i < bytes.size(); ++i) {
+    for (size_t i = use.argument_offset(); i < use.argument_offset() + 128 && i < bytes.size();
+         ++i) {
       bytes[i] = 0;
     }
     if (use.tensor_map_id() >= tables_->tensor_maps.size()) continue;

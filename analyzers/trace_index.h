@@ -1,8 +1,8 @@
-// What analyzers look up per record, precomputed once per trace into dense vectors: no hashing and no
-// string is touched while records are folded. Immutable after Build; read on any thread.
+// What analyzers look up per record, precomputed once per trace into dense vectors: no hashing and
+// no string is touched while records are folded. Immutable after Build; read on any thread.
 //
-// A slot is the finest thing that is counted and timed: an eager site or one node of one graph. Slots
-// [0, sites) are the sites themselves (slot 0: unknown), the nodes of all graphs follow.
+// A slot is the finest thing that is counted and timed: an eager site or one node of one graph.
+// Slots [0, sites) are the sites themselves (slot 0: unknown), the nodes of all graphs follow.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 namespace hotproof::analyzers {
 
 struct KernelInfo {
-  std::string name;       // as CUPTI gave it
-  std::string canonical;  // demangled, one spelling
+  std::string name;        // as CUPTI gave it
+  std::string canonical;   // demangled, one spelling
   std::string cubin_hash;  // hex; empty: unknown
   catalog::KernelClass kernel_class;
 };
@@ -66,8 +66,8 @@ class TraceIndex {
   const Shape& shape_of_site(uint32_t site) const { return sites_[site].shape; }
   catalog::Kind kind_of_site(uint32_t site) const { return sites_[site].kind; }
   catalog::Path path_of_site(uint32_t site) const;
-  // What tells launches of one kernel apart whose dims are not all known: grid, block and a digest of
-  // the masked arguments, readable.
+  // What tells launches of one kernel apart whose dims are not all known: grid, block and a digest
+  // of the masked arguments, readable.
   std::string VariantOfSite(uint32_t site) const;
 
   // ---- clocks

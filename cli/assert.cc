@@ -40,8 +40,10 @@ struct Options {
 // The first complaint of a textproto, with its place.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
-  void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& text) override {
-    if (message.empty()) message = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", text);
+  void AddError(int line, google::protobuf::io::ColumnNumber column,
+                const std::string& text) override {
+    if (message.empty())
+      message = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", text);
   }
   std::string message;
 };
@@ -50,8 +52,10 @@ absl::StatusOr<expectations::Expectations> ReadExpectFile(const std::string& pat
   std::ifstream file(path);
   std::stringstream text;
   if (!file || !(text << file.rdbuf())) {
-    return absl::NotFoundError(absl::StrCat(path, ": cannot be read or is empty; --expect takes a textproto "
-                                                  "of expectations (proto/expectations.proto)"));
+    return absl::NotFoundError(
+        absl::StrCat(path,
+                     ": cannot be read or is empty; --expect takes a textproto "
+                     "of expectations (proto/expectations.proto)"));
   }
   expectations::Expectations parsed;
   FirstError error;
@@ -100,7 +104,8 @@ absl::StatusOr<analyzers::CompiledExpectations> Compile(const Options& options) 
   }
   if (HasFlagExpectation(options)) *source.add_expect() = FlagExpectation(options);
   if (options.expect_processes) source.set_processes(*options.expect_processes);
-  if (options.phase) source.set_phase(*options.phase == "all" ? expectations::ALL : expectations::STEADY);
+  if (options.phase)
+    source.set_phase(*options.phase == "all" ? expectations::ALL : expectations::STEADY);
   if (options.processes) {
     const auto which = *options.processes == "any"   ? expectations::ANY
                        : *options.processes == "sum" ? expectations::SUM
@@ -123,9 +128,12 @@ bool WriteFile(const std::string& path, const std::string& text) {
 
 int ExitCode(report::AssertReport::Verdict verdict) {
   switch (verdict) {
-    case report::AssertReport::PASS: return kPassed;
-    case report::AssertReport::FAIL: return kFailed;
-    default: return kInconclusive;
+    case report::AssertReport::PASS:
+      return kPassed;
+    case report::AssertReport::FAIL:
+      return kFailed;
+    default:
+      return kInconclusive;
   }
 }
 
@@ -151,7 +159,8 @@ int Run(const Options& options) {
     std::cout << AssertAsText(report, style.colours);
   }
   if (!options.junit_file.empty() && !WriteFile(options.junit_file, AssertAsJunit(report))) {
-    PrintError(absl::StrCat("cannot write ", options.junit_file, "; check its folder and free space"));
+    PrintError(
+        absl::StrCat("cannot write ", options.junit_file, "; check its folder and free space"));
     return kBadInput;
   }
   return ExitCode(report.verdict());
@@ -161,41 +170,63 @@ int Run(const Options& options) {
 
 CLI::App* AddAssert(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("assert", "Hold a run to expectations; the exit code is the verdict");
-  command->add_option("path", options->paths, "Trace files (.hpt) or folders that hotproof run wrote")
+  CLI::App* command =
+      app.add_subcommand("assert", "Hold a run to expectations; the exit code is the verdict");
+  command
+      ->add_option("path", options->paths, "Trace files (.hpt) or folders that hotproof run wrote")
       ->required()
       ->type_name("DIR|FILE");
-  command->add_option("--expect", options->expect_file, "Expectations in a file (proto/expectations.proto)")
+  command
+      ->add_option("--expect", options->expect_file,
+                   "Expectations in a file (proto/expectations.proto)")
       ->type_name("F.textproto");
   const char* const selection = "Which launches";
-  command->add_option("--kernel", options->kernel, "RE2 pattern, anywhere in the mangled or demangled name")
-      ->type_name("RE2")->group(selection);
-  command->add_option("--path", options->path, "GEMM launches of this path, e.g. cutlass_vllm, custom")
-      ->type_name("P")->group(selection);
+  command
+      ->add_option("--kernel", options->kernel,
+                   "RE2 pattern, anywhere in the mangled or demangled name")
+      ->type_name("RE2")
+      ->group(selection);
+  command
+      ->add_option("--path", options->path, "GEMM launches of this path, e.g. cutlass_vllm, custom")
+      ->type_name("P")
+      ->group(selection);
   command->add_option("--shape", options->shape, "GEMM launches with this N and K, e.g. 34816x5120")
-      ->type_name("NxK")->group(selection);
-  command->add_option("--kind", options->kind, "Launches of this kind, or any; default: gemm with --path or --shape")
+      ->type_name("NxK")
+      ->group(selection);
+  command
+      ->add_option("--kind", options->kind,
+                   "Launches of this kind, or any; default: gemm with --path or --shape")
       ->group(selection);
   const char* const bounds = "What is expected of them";
   command->add_option("--launches", options->launches, "Exactly so many")
-      ->check(CLI::NonNegativeNumber)->group(bounds);
+      ->check(CLI::NonNegativeNumber)
+      ->group(bounds);
   command->add_option("--min-launches", options->min_launches, "At least so many")
-      ->check(CLI::NonNegativeNumber)->group(bounds);
+      ->check(CLI::NonNegativeNumber)
+      ->group(bounds);
   command->add_option("--max-launches", options->max_launches, "At most so many; 0: never")
-      ->check(CLI::NonNegativeNumber)->group(bounds);
-  command->add_option("--share", options->share, "Their share of the launches of the shape's GEMMs, e.g. '>=0.99'")
+      ->check(CLI::NonNegativeNumber)
       ->group(bounds);
-  command->add_option("--time-share", options->time_share, "Their share of all GPU time, e.g. '>=0.5'")
+  command
+      ->add_option("--share", options->share,
+                   "Their share of the launches of the shape's GEMMs, e.g. '>=0.99'")
       ->group(bounds);
-  command->add_option("--processes", options->processes,
-                      "every process that launched a kernel (default), any one of them, or their sum")
+  command
+      ->add_option("--time-share", options->time_share, "Their share of all GPU time, e.g. '>=0.5'")
+      ->group(bounds);
+  command
+      ->add_option("--processes", options->processes,
+                   "every process that launched a kernel (default), any one of them, or their sum")
       ->check(CLI::IsMember({"every", "any", "sum"}));
-  command->add_option("--expect-processes", options->expect_processes,
-                      "Exactly so many processes launched a kernel")
+  command
+      ->add_option("--expect-processes", options->expect_processes,
+                   "Exactly so many processes launched a kernel")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--phase", options->phase, "steady (default): after warm-up; all: the whole run")
+  command
+      ->add_option("--phase", options->phase, "steady (default): after warm-up; all: the whole run")
       ->check(CLI::IsMember({"steady", "all"}));
-  command->add_option("--junit", options->junit_file, "Also write the result as JUnit XML")->type_name("F");
+  command->add_option("--junit", options->junit_file, "Also write the result as JUnit XML")
+      ->type_name("F");
   command->add_option("--format", options->format, "How to print the result")
       ->check(CLI::IsMember({"text", "json", "github"}))
       ->capture_default_str();

@@ -17,11 +17,15 @@ using report::Check;
 
 constexpr int kNameWidth = 160;
 
-std::string VerdictName(AssertReport::Verdict verdict) { return AssertReport::Verdict_Name(verdict); }
+std::string VerdictName(AssertReport::Verdict verdict) {
+  return AssertReport::Verdict_Name(verdict);
+}
 
 std::string VerdictText(AssertReport::Verdict verdict, bool colours) {
   if (!colours) return VerdictName(verdict);
-  const char* code = verdict == AssertReport::PASS ? "32" : verdict == AssertReport::FAIL ? "31" : "33";
+  const char* code = verdict == AssertReport::PASS   ? "32"
+                     : verdict == AssertReport::FAIL ? "31"
+                                                     : "33";
   return absl::StrCat("\033[", code, "m", VerdictName(verdict), "\033[0m");
 }
 
@@ -37,7 +41,8 @@ std::string Got(const Check& check) {
                                  : std::string("unphased");
   return absl::StrCat(check.got(), " (launches: ", steady, " / ",
                       absl::StrFormat("%.0f warm-up / %.0f captured", check.warmup_launches(),
-                                      check.captured_nodes()), ")");
+                                      check.captured_nodes()),
+                      ")");
 }
 
 std::string Near(const Check& check) {
@@ -51,8 +56,8 @@ std::string Near(const Check& check) {
 }
 
 std::string OneLine(const Check& check) {
-  std::string line = absl::StrCat(check.expectation(), ": expected ", check.expected(), ", got ",
-                                  Got(check));
+  std::string line =
+      absl::StrCat(check.expectation(), ": expected ", check.expected(), ", got ", Got(check));
   if (!Subject(check).empty()) absl::StrAppend(&line, " in ", Subject(check));
   if (!check.reason().empty()) absl::StrAppend(&line, "; ", check.reason());
   return line;
@@ -79,15 +84,16 @@ std::string AssertAsText(const AssertReport& report, bool colours) {
   for (const Check& check : report.checks()) {
     absl::StrAppend(&text, VerdictText(check.verdict(), colours), "  ", OneLine(check), "\n");
     for (const report::Near& near : check.near()) {
-      absl::StrAppend(&text, "      ran: ",
-                      absl::StrFormat("%.0f steady / %.0f warm-up  ", near.launches(),
-                                      near.warmup_launches()),
-                      render::Shorten(near.name(), kNameWidth), "\n");
+      absl::StrAppend(
+          &text, "      ran: ",
+          absl::StrFormat("%.0f steady / %.0f warm-up  ", near.launches(), near.warmup_launches()),
+          render::Shorten(near.name(), kNameWidth), "\n");
     }
   }
   for (const std::string& note : report.notes()) absl::StrAppend(&text, "note  ", note, "\n");
   absl::StrAppend(&text, VerdictText(report.verdict(), colours), ": ", report.checks_size(),
-                  report.checks_size() == 1 ? " check" : " checks", ", phase ", report.phase(), "\n");
+                  report.checks_size() == 1 ? " check" : " checks", ", phase ", report.phase(),
+                  "\n");
   return text;
 }
 
@@ -123,9 +129,10 @@ std::string AssertAsJunit(const AssertReport& report) {
                     "\" message=\"", Xml(OneLine(check)), "\">", Xml(Near(check)), "</", element,
                     ">\n  </testcase>\n");
   }
-  return absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"hotproof assert\" tests=\"",
-                      report.checks_size(), "\" failures=\"", failures, "\" errors=\"", errors, "\">\n",
-                      cases, "</testsuite>\n");
+  return absl::StrCat(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"hotproof assert\" tests=\"",
+      report.checks_size(), "\" failures=\"", failures, "\" errors=\"", errors, "\">\n", cases,
+      "</testsuite>\n");
 }
 
 }  // namespace hotproof::cli

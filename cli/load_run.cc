@@ -63,7 +63,8 @@ absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths) {
     run.processes.push_back(analyzers::AnalyzeTrace(*std::move(reader), *classifier, options));
   }
   std::vector<const trace::Header*> headers;
-  for (const analyzers::ProcessAnalysis& process : run.processes) headers.push_back(&process.header());
+  for (const analyzers::ProcessAnalysis& process : run.processes)
+    headers.push_back(&process.header());
   run.coverage = analyzers::JudgeCoverage(inputs->manifests, headers);
   return run;
 }

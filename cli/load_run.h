@@ -15,8 +15,8 @@ struct LoadedRun {
   analyzers::Coverage coverage;
 };
 
-// `paths`: .hpt files, each judged as itself, and folders, each held to its manifest. A folder without
-// a trace is no error: the run is then empty. Errors are one line: what, where, what to do.
+// `paths`: .hpt files, each judged as itself, and folders, each held to its manifest. A folder
+// without a trace is no error: the run is then empty. Errors are one line: what, where, what to do.
 absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths);
 
 }  // namespace hotproof::cli

@@ -40,7 +40,8 @@ int Run(const Options& options) {
   }
   if (!run->processes.empty()) {
     for (const analyzers::ProcessAnalysis& process : run->processes) {
-      if (process.completeness.completeness.state() != report::Completeness::NOT_COLLECTED) return kPassed;
+      if (process.completeness.completeness.state() != report::Completeness::NOT_COLLECTED)
+        return kPassed;
     }
     return kInconclusive;
   }
@@ -53,8 +54,10 @@ int Run(const Options& options) {
 
 CLI::App* AddReport(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* report = app.add_subcommand("report", "Say which path ran each GEMM, how often, for how long");
-  report->add_option("path", options->paths, "Trace files (.hpt) or folders that hotproof run wrote")
+  CLI::App* report =
+      app.add_subcommand("report", "Say which path ran each GEMM, how often, for how long");
+  report
+      ->add_option("path", options->paths, "Trace files (.hpt) or folders that hotproof run wrote")
       ->required()
       ->type_name("DIR|FILE");
   report->add_option("--phase", options->phase, "steady: after warm-up; all: the whole run")

@@ -33,7 +33,8 @@ TerminalStyle StdoutStyle() {
   }
   style.width = std::max(style.width, kLeastWidth);
   const char* term = std::getenv("TERM");
-  style.colours = terminal && !IsSet("NO_COLOR") && (term == nullptr || std::strcmp(term, "dumb") != 0);
+  style.colours =
+      terminal && !IsSet("NO_COLOR") && (term == nullptr || std::strcmp(term, "dumb") != 0);
   return style;
 }
 
@@ -50,10 +51,12 @@ Progress::~Progress() {
 void Progress::Update(size_t done, size_t all) {
   if (!enabled_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (now - start_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(100)) return;
+  if (now - start_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(100))
+    return;
   last_ = now;
   shown_ = true;
-  std::fprintf(stderr, "\rhotproof: %s %zu%%\033[K", what_.c_str(), all == 0 ? 100 : done * 100 / all);
+  std::fprintf(stderr, "\rhotproof: %s %zu%%\033[K", what_.c_str(),
+               all == 0 ? 100 : done * 100 / all);
   std::fflush(stderr);
 }
 

@@ -8,16 +8,16 @@
 namespace hotproof::cli {
 
 struct TerminalStyle {
-  int width = 120;      // characters a line
+  int width = 120;  // characters a line
   bool colours = false;
 };
 
-// Of stdout: its width if it is a terminal, else $COLUMNS, else 120; colours only on a terminal, and
-// not if $NO_COLOR is set or $TERM is "dumb".
+// Of stdout: its width if it is a terminal, else $COLUMNS, else 120; colours only on a terminal,
+// and not if $NO_COLOR is set or $TERM is "dumb".
 TerminalStyle StdoutStyle();
 
-// One line on stderr that is rewritten as work goes on; silent for the first second and where stderr
-// is no terminal.
+// One line on stderr that is rewritten as work goes on; silent for the first second and where
+// stderr is no terminal.
 class Progress {
  public:
   explicit Progress(std::string what);

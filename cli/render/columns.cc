@@ -6,8 +6,8 @@ namespace hotproof::cli::render {
 namespace {
 
 constexpr int kGap = 2;
-constexpr int kLeastShrunk = 18;     // before other columns are dropped
-constexpr int kLeastReadable = 8;    // when there is nothing left to drop
+constexpr int kLeastShrunk = 18;   // before other columns are dropped
+constexpr int kLeastReadable = 8;  // when there is nothing left to drop
 
 int WidthOf(const Column& column) {
   int width = DisplayWidth(column.title);
@@ -47,8 +47,8 @@ std::string Pad(const std::string& text, int width, bool right) {
 }  // namespace
 
 int DisplayWidth(const std::string& text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(),
-                                        [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<int>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 std::string Shorten(const std::string& text, int width) {

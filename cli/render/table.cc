@@ -70,15 +70,20 @@ class Values {
   double NumberOf(const Message& row) const {
     if (!IsPresent(row)) return 0;
     const Reflection* reflection = row.GetReflection();
-    return field_->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE ? reflection->GetDouble(row, field_)
-                                                                 : reflection->GetUInt32(row, field_);
+    return field_->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE
+               ? reflection->GetDouble(row, field_)
+               : reflection->GetUInt32(row, field_);
   }
   std::string Format(double value) const {
     switch (show_.unit()) {
-      case Show::COUNT: return WithThousands(value);
-      case Show::SHARE: return absl::StrFormat("%.1f%%", value * 100);
-      case Show::TIME_NS: return absl::StrFormat("%.*f", time_unit_.decimals, value / time_unit_.ns);
-      default: return absl::StrFormat("%.0f", value);
+      case Show::COUNT:
+        return WithThousands(value);
+      case Show::SHARE:
+        return absl::StrFormat("%.1f%%", value * 100);
+      case Show::TIME_NS:
+        return absl::StrFormat("%.*f", time_unit_.decimals, value / time_unit_.ns);
+      default:
+        return absl::StrFormat("%.0f", value);
     }
   }
   std::string Text(const Message& row) const {
@@ -154,7 +159,8 @@ class Renderer {
     for (int i = 0; i < descriptor->field_count(); ++i) {
       const FieldDescriptor* field = descriptor->field(i);
       const Show& show = field->options().GetExtension(report::show);
-      if (!field->is_repeated() || field->message_type() == nullptr || show.title().empty()) continue;
+      if (!field->is_repeated() || field->message_type() == nullptr || show.title().empty())
+        continue;
       Section(message, field, show);
     }
     return std::move(text_);
@@ -211,7 +217,8 @@ class Renderer {
                  rows.end());
     }
     const size_t hidden = all.size() - rows.size();
-    const size_t cut = section.rows() > 0 && rows.size() > section.rows() ? rows.size() - section.rows() : 0;
+    const size_t cut =
+        section.rows() > 0 && rows.size() > section.rows() ? rows.size() - section.rows() : 0;
     rows.resize(rows.size() - cut);
     std::vector<Column> columns;
     bool totals = false;
@@ -252,9 +259,9 @@ class Renderer {
   // A line that begins with a verdict shows it in the verdict's colour.
   std::string Coloured(const std::string& line) const {
     static constexpr std::pair<const char*, const char*> kColours[] = {
-        {"COMPLETE", "32"}, {"PASS", "32"},          {"COUNTED", "33"}, {"LOWER BOUND", "33"},
-        {"WARNING", "33"},  {"INCONCLUSIVE", "33"},  {"FAIL", "31"},    {"NOT COLLECTED", "31"},
-        {"ERROR", "31"}};
+        {"COMPLETE", "32"},    {"PASS", "32"},          {"COUNTED", "33"},
+        {"LOWER BOUND", "33"}, {"WARNING", "33"},       {"INCONCLUSIVE", "33"},
+        {"FAIL", "31"},        {"NOT COLLECTED", "31"}, {"ERROR", "31"}};
     for (const auto& [word, code] : kColours) {
       if (absl::StartsWith(line, word)) {
         return absl::StrCat(InColour(word, code), line.substr(std::string(word).size()));

@@ -1,5 +1,5 @@
-// Any report message as text for people: its repeated messages become sections, as the (show) options
-// of report.proto say. Knows no message by name.
+// Any report message as text for people: its repeated messages become sections, as the (show)
+// options of report.proto say. Knows no message by name.
 #pragma once
 
 #include <google/protobuf/message.h>

@@ -47,7 +47,8 @@ Judged Judge(const std::string& steps) {
   Judged judged{Analyse(ParseTrace(kTables + std::string(kCapture) + steps))};
   const Completeness& c = judged.completeness();
   if (c.state() != Completeness::COUNTED && c.surplus() == 0) {
-    EXPECT_EQ(c.expected(), c.recorded() + c.lost() + c.in_flight()) << "launched = recorded + lost";
+    EXPECT_EQ(c.expected(), c.recorded() + c.lost() + c.in_flight())
+        << "launched = recorded + lost";
   }
   return judged;
 }
@@ -121,7 +122,8 @@ TEST(Completeness, TheyAreLostIfTheTraceIsDamaged) {
 }
 
 TEST(Completeness, ATornTailStillDecidesCounts) {
-  const Judged judged = Judge("step { launch { graph: 1 } } issue { kind: 0 lost_bytes: 99 } no_footer: true");
+  const Judged judged =
+      Judge("step { launch { graph: 1 } } issue { kind: 0 lost_bytes: 99 } no_footer: true");
   EXPECT_EQ(judged.completeness().state(), Completeness::LOWER_BOUND);
   EXPECT_TRUE(judged.completeness().counts_exact());
   EXPECT_EQ(judged.result().counts_steady, Evidence::kExact);
@@ -145,7 +147,8 @@ TEST(Completeness, LostTimestampsAreCountedAndReported) {
 }
 
 TEST(Completeness, SurplusRecordsAreAnError) {
-  const Judged judged = Judge("step { launch { graph: 1 extra_records: 2 } } step { launch { graph: 1 } }");
+  const Judged judged =
+      Judge("step { launch { graph: 1 extra_records: 2 } } step { launch { graph: 1 } }");
   EXPECT_EQ(judged.completeness().surplus(), 2);
   EXPECT_THAT(judged.reasons(), Contains("surplus_records"));
   EXPECT_EQ(judged.result().counts_all, Evidence::kLowerBound);
@@ -174,8 +177,8 @@ TEST(Completeness, RecordsOfLaunchesThatWereNotListedExplainTheCounters) {
 TEST(Completeness, LaunchesWithoutAnyRecordAreNeverAReportOfZeros) {
   const Judged judged = Judge(R"(step { launch { graph: 1 unrecorded: true } })");
   EXPECT_EQ(judged.completeness().expected(), 8);
-  const Judged none{Analyse(ParseTrace(
-      std::string(kTables) + "step { launch { site: 3 times: 9 unrecorded: true } }"))};
+  const Judged none{Analyse(
+      ParseTrace(std::string(kTables) + "step { launch { site: 3 times: 9 unrecorded: true } }"))};
   EXPECT_EQ(none.completeness().state(), Completeness::LOWER_BOUND);
   EXPECT_THAT(none.reasons(), Contains("no_records"));
 }
@@ -189,8 +192,8 @@ TEST(Completeness, CountModeIsCounted) {
 }
 
 TEST(Completeness, AnotherSubscriberMeansNothingWasCollected) {
-  const Judged judged{Analyse(ParseTrace(
-      R"(problem { kind: PROBLEM_OTHER_SUBSCRIBER detail: "kineto" })"))};
+  const Judged judged{
+      Analyse(ParseTrace(R"(problem { kind: PROBLEM_OTHER_SUBSCRIBER detail: "kineto" })"))};
   EXPECT_EQ(judged.completeness().state(), Completeness::NOT_COLLECTED);
   EXPECT_EQ(judged.result().counts_all, Evidence::kNone);
   EXPECT_EQ(analyzers::VerdictSentence(judged.result()),
@@ -228,7 +231,8 @@ TEST(Completeness, TheLastCumulativeCountOfAProblemHolds) {
 }
 
 TEST(Completeness, LaunchesWithoutSlotHaveNoKernel) {
-  const Judged judged = Judge("step { launch { graph: 1 } } step { launch { site: 0 unrecorded: true } }");
+  const Judged judged =
+      Judge("step { launch { graph: 1 } } step { launch { site: 0 unrecorded: true } }");
   EXPECT_THAT(judged.reasons(), Contains("slots_exhausted"));
   EXPECT_EQ(judged.result().counts_all, Evidence::kLowerBound);
 }

@@ -42,7 +42,8 @@ const std::vector<Row> kTable = {
      kInconclusive},
     {"at least too few", Evidence::kLowerBound, 255, 0, kInconclusive, kInconclusive, kInconclusive,
      kFail},
-    {"at least as asked", Evidence::kLowerBound, 256, 0, kPass, kInconclusive, kInconclusive, kFail},
+    {"at least as asked", Evidence::kLowerBound, 256, 0, kPass, kInconclusive, kInconclusive,
+     kFail},
     {"at least too many", Evidence::kLowerBound, 257, 0, kPass, kFail, kFail, kFail},
     {"at least none, one possible", Evidence::kLowerBound, 0, 1, kInconclusive, kInconclusive,
      kInconclusive, kInconclusive},
@@ -59,7 +60,8 @@ TEST(TruthTable, LaunchCounts) {
     const Observed observed{row.evidence, row.launches, row.possible};
     EXPECT_EQ(DecideLaunches({.min = 256, .max = {}}, observed), row.min) << row.what << ", min";
     EXPECT_EQ(DecideLaunches({.min = {}, .max = 256}, observed), row.max) << row.what << ", max";
-    EXPECT_EQ(DecideLaunches({.min = 256, .max = 256}, observed), row.exact) << row.what << ", exact";
+    EXPECT_EQ(DecideLaunches({.min = 256, .max = 256}, observed), row.exact)
+        << row.what << ", exact";
     EXPECT_EQ(DecideLaunches({.min = {}, .max = 0}, observed), row.never) << row.what << ", never";
   }
 }
@@ -113,10 +115,10 @@ TEST(TruthTable, RatioOperators) {
     Op op;
     bool below, at, above;
   };
-  for (const OpRow& row : {OpRow{Op::kLess, true, false, false}, OpRow{Op::kLessEqual, true, true, false},
-                           OpRow{Op::kEqual, false, true, false},
-                           OpRow{Op::kGreaterEqual, false, true, true},
-                           OpRow{Op::kGreater, false, false, true}}) {
+  for (const OpRow& row :
+       {OpRow{Op::kLess, true, false, false}, OpRow{Op::kLessEqual, true, true, false},
+        OpRow{Op::kEqual, false, true, false}, OpRow{Op::kGreaterEqual, false, true, true},
+        OpRow{Op::kGreater, false, false, true}}) {
     const RatioBound bound{row.op, 0.5};
     EXPECT_EQ(bound.Holds(0.4), row.below);
     EXPECT_EQ(bound.Holds(0.5), row.at);

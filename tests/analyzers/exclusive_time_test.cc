@@ -67,7 +67,8 @@ TEST(ExclusiveTime, PartsAddUpToTheUnion) {
       sum += time.Add(0, kernels[i].first, kernels[i].second, earliest);
     }
     std::vector<bool> busy(1100);
-    for (const auto& [start, end] : kernels) std::fill(busy.begin() + start, busy.begin() + end, true);
+    for (const auto& [start, end] : kernels)
+      std::fill(busy.begin() + start, busy.begin() + end, true);
     const auto expected = static_cast<uint64_t>(std::count(busy.begin(), busy.end(), true));
     ASSERT_EQ(sum, expected) << "round " << round;
     ASSERT_EQ(time.busy_ns(0), expected);

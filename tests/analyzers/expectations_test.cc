@@ -14,8 +14,8 @@ using analyzers::CompileExpectations;
 using report::AssertReport;
 using testing::HasSubstr;
 
-// A process that serves with FlashInfer's GEMM in steady replays after two eager warm-up launches of
-// the custom kernel; one captured node of another kernel is never replayed.
+// A process that serves with FlashInfer's GEMM in steady replays after two eager warm-up launches
+// of the custom kernel; one captured node of another kernel is never replayed.
 const char* const kServer = R"trace(
   kernel { id: 1 name: "void deep_gemm::fp8_gemm_kernel_swapAB<34816u, 5120u, 128u, 16u, 128u, 1u, 8u, 128u, 128u, 1u, deep_gemm::NormalSchedulerSwapAB<34816u, 128u, 16u, 1u, 1u, 272u, 16u>, deep_gemm::NormalSchedulerInputSwapAB>(__nv_bfloat16*, float*, deep_gemm::NormalSchedulerInputSwapAB, CUtensorMap_st, CUtensorMap_st, CUtensorMap_st, CUtensorMap_st)" }
   kernel { id: 2 name: "my_fp8_splitk_kernel" }
@@ -52,14 +52,17 @@ std::string Error(const std::string& expectations) {
 }
 
 TEST(Assert, LaunchesInSteadyOnly) {
-  const AssertReport never = Check(Trace(kServer), R"(expect { kernel: "my_fp8" max_launches: 0 })");
+  const AssertReport never =
+      Check(Trace(kServer), R"(expect { kernel: "my_fp8" max_launches: 0 })");
   EXPECT_EQ(never.verdict(), AssertReport::PASS) << "launches in warm-up are none in serving";
-  const AssertReport all = Check(Trace(kServer), R"(expect { kernel: "my_fp8" launches: 2 } phase: ALL)");
+  const AssertReport all =
+      Check(Trace(kServer), R"(expect { kernel: "my_fp8" launches: 2 } phase: ALL)");
   EXPECT_EQ(all.verdict(), AssertReport::PASS);
 }
 
 TEST(Assert, AFailureShowsWhatRanInstead) {
-  const AssertReport report = Check(Trace(kServer), R"(expect { kernel: "my_fp8_splitk_gemm" launches: 256 })");
+  const AssertReport report =
+      Check(Trace(kServer), R"(expect { kernel: "my_fp8_splitk_gemm" launches: 256 })");
   EXPECT_EQ(report.verdict(), AssertReport::FAIL);
   const report::Check& check = report.checks(0);
   EXPECT_EQ(check.expected(), "exactly 256");
@@ -69,7 +72,8 @@ TEST(Assert, AFailureShowsWhatRanInstead) {
 }
 
 TEST(Assert, ShapeAndPath) {
-  const char* const flashinfer = R"(expect { path: "flashinfer" shape: "34816x5120" launches: 256 })";
+  const char* const flashinfer =
+      R"(expect { path: "flashinfer" shape: "34816x5120" launches: 256 })";
   EXPECT_EQ(Check(Trace(kServer), flashinfer).verdict(), AssertReport::PASS);
   const AssertReport custom =
       Check(Trace(kServer), R"(expect { path: "custom" shape: "34816x5120" min_launches: 1 })");
@@ -85,8 +89,9 @@ TEST(Assert, ARowOfUnknownShapeThatCouldBeItIsInconclusive) {
   EXPECT_EQ(Check(run, never).verdict(), AssertReport::INCONCLUSIVE);
   EXPECT_THAT(Check(run, never).checks(0).reason(), HasSubstr("5 more launches of unknown shape"));
   // A known shape of another path is not in question.
-  EXPECT_EQ(Check(run, R"(expect { path: "flashinfer" shape: "34816x5120" launches: 256 })").verdict(),
-            AssertReport::PASS);
+  EXPECT_EQ(
+      Check(run, R"(expect { path: "flashinfer" shape: "34816x5120" launches: 256 })").verdict(),
+      AssertReport::PASS);
 }
 
 TEST(Assert, AKernelOfUnknownKindMayHaveTheShapeAskedFor) {
@@ -96,13 +101,17 @@ TEST(Assert, AKernelOfUnknownKindMayHaveTheShapeAskedFor) {
 }
 
 TEST(Assert, Share) {
-  EXPECT_EQ(Check(Trace(kServer),
-                  R"(expect { path: "flashinfer" shape: "34816x5120" share: ">=0.99" })").verdict(),
-            AssertReport::PASS);
-  EXPECT_EQ(Check(Trace(kServer), R"(expect { path: "custom" shape: "34816x5120" share: ">=0.99" })").verdict(),
-            AssertReport::FAIL);
-  EXPECT_EQ(Check(Trace(kServer), R"(expect { path: "custom" shape: "1x1" share: ">=0.99" })").verdict(),
-            AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(
+      Check(Trace(kServer), R"(expect { path: "flashinfer" shape: "34816x5120" share: ">=0.99" })")
+          .verdict(),
+      AssertReport::PASS);
+  EXPECT_EQ(
+      Check(Trace(kServer), R"(expect { path: "custom" shape: "34816x5120" share: ">=0.99" })")
+          .verdict(),
+      AssertReport::FAIL);
+  EXPECT_EQ(
+      Check(Trace(kServer), R"(expect { path: "custom" shape: "1x1" share: ">=0.99" })").verdict(),
+      AssertReport::INCONCLUSIVE);
 }
 
 TEST(Assert, CapturedIsNotLaunched) {
@@ -119,7 +128,8 @@ TEST(Assert, SteadyOfAnUnphasedProcessIsInconclusive) {
   const AssertReport steady = Check(run, R"(expect { kernel: "k" launches: 3 })");
   EXPECT_EQ(steady.verdict(), AssertReport::INCONCLUSIVE);
   EXPECT_THAT(steady.checks(0).reason(), HasSubstr("--phase all"));
-  EXPECT_EQ(Check(run, R"(expect { kernel: "k" launches: 3 } phase: ALL)").verdict(), AssertReport::PASS);
+  EXPECT_EQ(Check(run, R"(expect { kernel: "k" launches: 3 } phase: ALL)").verdict(),
+            AssertReport::PASS);
 }
 
 TEST(Assert, NoTraceNoLaunchAndNotCollectedAreInconclusive) {
@@ -133,9 +143,9 @@ TEST(Assert, NoTraceNoLaunchAndNotCollectedAreInconclusive) {
 // The parent launched the kernel, the worker it spawned did not.
 const std::string kTwoProcesses = Trace(R"(header { pid: 10 }
       kernel { id: 1 name: "patched" } site { id: 1 kernel_id: 1 } step { launch { site: 1 times: 12 } })") +
-    Trace(R"(header { pid: 11 }
+                                  Trace(R"(header { pid: 11 }
       kernel { id: 1 name: "original" } site { id: 1 kernel_id: 1 } step { launch { site: 1 times: 12 } })") +
-    Trace("header { pid: 12 }");
+                                  Trace("header { pid: 12 }");
 
 TEST(Assert, EveryProcessNamesTheWorkerThatMissedThePatch) {
   const AssertReport report =
@@ -149,21 +159,23 @@ TEST(Assert, EveryProcessNamesTheWorkerThatMissedThePatch) {
 }
 
 TEST(Assert, AnyAndSum) {
-  EXPECT_EQ(Check(kTwoProcesses,
-                  R"(expect { kernel: "patched" launches: 12 processes: ANY } phase: ALL)").verdict(),
+  EXPECT_EQ(
+      Check(kTwoProcesses, R"(expect { kernel: "patched" launches: 12 processes: ANY } phase: ALL)")
+          .verdict(),
+      AssertReport::PASS);
+  EXPECT_EQ(Check(kTwoProcesses, R"(expect { kernel: "." launches: 24 processes: SUM } phase: ALL)")
+                .verdict(),
             AssertReport::PASS);
-  EXPECT_EQ(Check(kTwoProcesses,
-                  R"(expect { kernel: "." launches: 24 processes: SUM } phase: ALL)").verdict(),
-            AssertReport::PASS);
-  EXPECT_EQ(Check(kTwoProcesses,
-                  R"(expect { kernel: "." launches: 12 processes: SUM } phase: ALL)").verdict(),
+  EXPECT_EQ(Check(kTwoProcesses, R"(expect { kernel: "." launches: 12 processes: SUM } phase: ALL)")
+                .verdict(),
             AssertReport::FAIL);
 }
 
 TEST(Assert, NumberOfProcesses) {
   EXPECT_EQ(Check(kTwoProcesses, "processes: 2").verdict(), AssertReport::PASS);
   EXPECT_EQ(Check(kTwoProcesses, "processes: 3").verdict(), AssertReport::FAIL);
-  const std::string untraced = kTwoProcesses + "manifest { finished: true processes { pid: 77 gpu: true } }";
+  const std::string untraced =
+      kTwoProcesses + "manifest { finished: true processes { pid: 77 gpu: true } }";
   EXPECT_EQ(Check(untraced, "processes: 3").verdict(), AssertReport::INCONCLUSIVE);
   EXPECT_EQ(Check(untraced, "processes: 1").verdict(), AssertReport::FAIL);
   EXPECT_EQ(Check(untraced, "processes: 2").verdict(), AssertReport::INCONCLUSIVE);
@@ -181,7 +193,8 @@ TEST(Assert, CompletenessAndCoverageDecideAsTheTableSays) {
                                   step { launch { site: 1 times: 10 } })";
   const std::string full = " manifest { finished: true processes { pid: 100 gpu: true } }";
   const std::string partial =
-      " manifest { finished: true processes { pid: 100 gpu: true } processes { pid: 7 gpu: true } }";
+      " manifest { finished: true processes { pid: 100 gpu: true } processes { pid: 7 gpu: true } "
+      "}";
   constexpr auto kP = AssertReport::PASS;
   constexpr auto kF = AssertReport::FAIL;
   constexpr auto kI = AssertReport::INCONCLUSIVE;
@@ -189,20 +202,21 @@ TEST(Assert, CompletenessAndCoverageDecideAsTheTableSays) {
       {"COMPLETE", Trace(launches) + full, kP, kF, kP, kF, kP},
       {"COMPLETE, a file without manifest", Trace(launches), kP, kF, kP, kF, kP},
       {"COMPLETE, a GPU process without a trace", Trace(launches) + partial, kP, kI, kI, kF, kI},
-      {"COMPLETE, run stopped early", Trace(launches) + " manifest { processes { pid: 100 gpu: true } }",
-       kP, kI, kI, kF, kI},
-      {"COUNTED",
-       Trace("header { mode: MODE_COUNT }" + launches) + full, kP, kF, kP, kF, kP},
+      {"COMPLETE, run stopped early",
+       Trace(launches) + " manifest { processes { pid: 100 gpu: true } }", kP, kI, kI, kF, kI},
+      {"COUNTED", Trace("header { mode: MODE_COUNT }" + launches) + full, kP, kF, kP, kF, kP},
       {"COUNTED, a GPU process without a trace",
        Trace("header { mode: MODE_COUNT }" + launches) + partial, kP, kI, kI, kF, kI},
       {"LOWER_BOUND of times, counters intact",
        Trace(launches + "issue { kind: 0 } no_footer: true") + full, kP, kF, kP, kF, kP},
-      {"LOWER_BOUND of counts",
-       Trace(launches + "no_counter_file: true no_footer: true") + full, kP, kI, kI, kF, kI},
+      {"LOWER_BOUND of counts", Trace(launches + "no_counter_file: true no_footer: true") + full,
+       kP, kI, kI, kF, kI},
       {"LOWER_BOUND of counts, a GPU process without a trace",
        Trace(launches + "no_counter_file: true no_footer: true") + partial, kP, kI, kI, kF, kI},
-      {"NOT_COLLECTED", Trace("problem { kind: PROBLEM_OTHER_SUBSCRIBER }") + full, kI, kI, kI, kI, kI},
-      {"still running", Trace(launches) + " manifest { finished: true alive_pids: 100 }", kP, kI, kI, kF, kI},
+      {"NOT_COLLECTED", Trace("problem { kind: PROBLEM_OTHER_SUBSCRIBER }") + full, kI, kI, kI, kI,
+       kI},
+      {"still running", Trace(launches) + " manifest { finished: true alive_pids: 100 }", kP, kI,
+       kI, kF, kI},
   };
   for (const Cell& cell : cells) {
     auto verdict = [&](const std::string& bound) {
@@ -214,7 +228,8 @@ TEST(Assert, CompletenessAndCoverageDecideAsTheTableSays) {
     EXPECT_EQ(verdict(R"(kernel: "k" max_launches: 9)"), cell.exceeded) << cell.what;
     EXPECT_EQ(verdict(R"(kernel: "absent" max_launches: 0)"), cell.never_of_absent) << cell.what;
     // Exactly is both bounds together.
-    EXPECT_EQ(verdict(R"(kernel: "k" launches: 10)"), analyzers::Both(cell.reached, cell.not_exceeded))
+    EXPECT_EQ(verdict(R"(kernel: "k" launches: 10)"),
+              analyzers::Both(cell.reached, cell.not_exceeded))
         << cell.what;
     // Times are decided only where every execution was observed.
     const bool complete = std::string(cell.what).starts_with("COMPLETE") && cell.too_few == kF;
@@ -238,7 +253,8 @@ TEST(Compile, BadValuesSayWhatToWrite) {
   EXPECT_THAT(Error(R"(expect { path: "cutlas" launches: 1 })"), HasSubstr("one of: "));
   EXPECT_THAT(Error(R"(expect { kind: "matmul" launches: 1 })"), HasSubstr("one of: "));
   for (const char* shape : {"34816", "x", "0x5", "axb", "1x2x3", "-1x2"}) {
-    EXPECT_THAT(Error("expect { shape: '" + std::string(shape) + "' launches: 1 }"), HasSubstr("NxK"))
+    EXPECT_THAT(Error("expect { shape: '" + std::string(shape) + "' launches: 1 }"),
+                HasSubstr("NxK"))
         << shape;
   }
   for (const char* share : {"0.5", ">=", ">=x", "=>0.5", ">=1.5"}) {

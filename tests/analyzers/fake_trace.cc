@@ -24,7 +24,8 @@ struct Record {
 };
 
 template <typename Message>
-void PutById(std::vector<Message>& table, const google::protobuf::RepeatedPtrField<Message>& messages) {
+void PutById(std::vector<Message>& table,
+             const google::protobuf::RepeatedPtrField<Message>& messages) {
   table.resize(1);
   for (const Message& message : messages) {
     if (message.id() >= table.size()) table.resize(message.id() + 1);
@@ -52,10 +53,17 @@ class Builder {
     BuildTables();
     for (const Step& step : fake_.step()) {
       switch (step.step_case()) {
-        case Step::kLaunch: AddLaunches(step.launch()); break;
-        case Step::kSnapshot: AddSnapshot(step.snapshot()); break;
-        case Step::kEndChunk: ++chunk_; break;
-        case Step::STEP_NOT_SET: break;
+        case Step::kLaunch:
+          AddLaunches(step.launch());
+          break;
+        case Step::kSnapshot:
+          AddSnapshot(step.snapshot());
+          break;
+        case Step::kEndChunk:
+          ++chunk_;
+          break;
+        case Step::STEP_NOT_SET:
+          break;
       }
     }
     trace::Tables& tables = reader_.tables_;

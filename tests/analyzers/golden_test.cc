@@ -1,4 +1,5 @@
-// Each golden/NAME.textproto is a run; NAME.json and NAME.txt are its report as the program prints it.
+// Each golden/NAME.textproto is a run; NAME.json and NAME.txt are its report as the program prints
+// it.
 // `--update` writes them anew (scripts/update_golden).
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -49,13 +50,16 @@ class GoldenTest : public testing::TestWithParam<std::filesystem::path> {};
 TEST_P(GoldenTest, Report) {
   FakeRun run;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(Read(GetParam()), &run));
-  const auto phase = run.phase() == "all" ? analyzers::PhaseChoice::kAll : analyzers::PhaseChoice::kSteady;
+  const auto phase =
+      run.phase() == "all" ? analyzers::PhaseChoice::kAll : analyzers::PhaseChoice::kSteady;
   const AnalysedRun analysed = Analyse(run);
-  const report::Report report = analyzers::BuildReport(analysed.processes, analysed.coverage, phase);
+  const report::Report report =
+      analyzers::BuildReport(analysed.processes, analysed.coverage, phase);
   for (const report::Problem& problem : report.problems()) {
     EXPECT_NE(problem.name(), "sums_disagree") << problem.detail();
   }
-  Compare(std::filesystem::path(GetParam()).replace_extension(".json"), cli::render::ToJson(report));
+  Compare(std::filesystem::path(GetParam()).replace_extension(".json"),
+          cli::render::ToJson(report));
   Compare(std::filesystem::path(GetParam()).replace_extension(".txt"),
           cli::render::ToTable(report, {.width = 120, .colours = false}));
 

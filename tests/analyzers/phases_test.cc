@@ -34,10 +34,9 @@ TEST(Phases, NothingToGoByIsUnphased) {
 }
 
 TEST(Phases, SteadyBeginsAtTheFirstReplayAfterTheLastCapture) {
-  const Phases phases = FindPhases(
-      TablesWith({SNAPSHOT_REASON_END_CAPTURE, SNAPSHOT_REASON_FIRST_REPLAY,
-                  SNAPSHOT_REASON_END_CAPTURE, SNAPSHOT_REASON_REPLAY_AFTER_CAPTURE,
-                  SNAPSHOT_REASON_FIRST_REPLAY}));
+  const Phases phases = FindPhases(TablesWith(
+      {SNAPSHOT_REASON_END_CAPTURE, SNAPSHOT_REASON_FIRST_REPLAY, SNAPSHOT_REASON_END_CAPTURE,
+       SNAPSHOT_REASON_REPLAY_AFTER_CAPTURE, SNAPSHOT_REASON_FIRST_REPLAY}));
   EXPECT_TRUE(phases.phased);
   EXPECT_EQ(phases.correlation_id, 40u);
   EXPECT_EQ(phases.warmup.sites[1], 4u);
@@ -50,7 +49,8 @@ TEST(Phases, GraphsBuiltByHandNeedNoCapture) {
 }
 
 TEST(Phases, ACaptureThatIsNeverReplayedLeavesNoSteadyPhase) {
-  const Phases phases = FindPhases(TablesWith({SNAPSHOT_REASON_FIRST_REPLAY, SNAPSHOT_REASON_END_CAPTURE}));
+  const Phases phases =
+      FindPhases(TablesWith({SNAPSHOT_REASON_FIRST_REPLAY, SNAPSHOT_REASON_END_CAPTURE}));
   EXPECT_FALSE(phases.phased);
   EXPECT_EQ(phases.detail, "no graph replay after the last capture and no steady mark");
 }
@@ -64,7 +64,8 @@ TEST(Phases, AMarkDecides) {
 }
 
 TEST(Phases, TheLastOfSeveralMarksDecides) {
-  EXPECT_EQ(FindPhases(TablesWith({SNAPSHOT_REASON_MARK, SNAPSHOT_REASON_MARK})).correlation_id, 20u);
+  EXPECT_EQ(FindPhases(TablesWith({SNAPSHOT_REASON_MARK, SNAPSHOT_REASON_MARK})).correlation_id,
+            20u);
 }
 
 }  // namespace

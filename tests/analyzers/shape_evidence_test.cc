@@ -75,7 +75,8 @@ TEST(ShapeEvidence, AContradictionIsNotUsedAndSaid) {
   named.n = 4096;
   named.k = 6144;
   std::string contradiction;
-  const Shape shape = ShapeFrom({{kUint8, {6144, 8}}, {kUint8, {6144, 5120}}}, named, &contradiction);
+  const Shape shape =
+      ShapeFrom({{kUint8, {6144, 8}}, {kUint8, {6144, 5120}}}, named, &contradiction);
   EXPECT_EQ(shape, (Shape{std::nullopt, 4096, 6144, Provenance::kName}));
   EXPECT_EQ(contradiction, "tensor maps contradict the dims in the kernel's name");
 }

@@ -1,5 +1,5 @@
-#include <google/protobuf/text_format.h>
 #include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include "cli/render/columns.h"
@@ -22,7 +22,8 @@ report::Report Example() {
     gemms { n: 34816 k: 5120 path: "flashinfer" kernel: "a_very_long_kernel_name_that_gives_way_on_narrow_terminals"
             launches: 12345 time_ns: 9007199254740991 exclusive_time_ns: 81200000 share: 0.5 provenance: "name" }
     gemms { m: 8 n: 1 k: 1 path: "custom" kernel: "k" launches: 0 warmup_launches: 2 }
-  )", &report));
+  )",
+                                                            &report));
   return report;
 }
 
@@ -36,7 +37,8 @@ TEST(Json, CountsAreNumbersAndEveryFieldIsPrinted) {
 
 TEST(Json, UnknownDimsAreAbsentNotZero) {
   const std::string json = ToJson(Example(), true);
-  const std::string first = json.substr(json.find("flashinfer"), json.find("custom") - json.find("flashinfer"));
+  const std::string first =
+      json.substr(json.find("flashinfer"), json.find("custom") - json.find("flashinfer"));
   EXPECT_THAT(first, Not(HasSubstr("\"m\":")));
   EXPECT_THAT(first, HasSubstr("\"n\":34816"));
   EXPECT_THAT(json, HasSubstr("\"m\":8"));
@@ -64,7 +66,8 @@ TEST(Table, SaysWhatItLeavesOut) {
 
 TEST(Table, ColoursOnlyWhenAsked) {
   EXPECT_THAT(ToTable(Example(), {.width = 100, .colours = false}), Not(HasSubstr("\033")));
-  EXPECT_THAT(ToTable(Example(), {.width = 100, .colours = true}), HasSubstr("\033[32mCOMPLETE\033[0m"));
+  EXPECT_THAT(ToTable(Example(), {.width = 100, .colours = true}),
+              HasSubstr("\033[32mCOMPLETE\033[0m"));
 }
 
 TEST(Columns, ShortenCountsCharacters) {

@@ -1,5 +1,5 @@
-// write_fake_run RUN.textproto FOLDER: writes a FakeRun (tests/analyzers/fake_trace.proto) as `hotproof
-// run` would have left it: .hpt and .hpc files and the manifest.
+// write_fake_run RUN.textproto FOLDER: writes a FakeRun (tests/analyzers/fake_trace.proto) as
+// `hotproof run` would have left it: .hpt and .hpc files and the manifest.
 #include <fcntl.h>
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
@@ -25,11 +25,14 @@ std::span<const T> Span(const google::protobuf::RepeatedField<T>& field) {
 class FileWriter {
  public:
   FileWriter(const FakeTrace& fake, const std::string& folder)
-      : fake_(fake), reader_(fake), folder_(folder),
+      : fake_(fake),
+        reader_(fake),
+        folder_(folder),
         stem_(absl::StrCat("trace-", reader_.tables().header.pid())) {}
 
   bool Write() {
-    const int fd = open(absl::StrCat(folder_, "/", stem_, ".hpt").c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
+    const int fd =
+        open(absl::StrCat(folder_, "/", stem_, ".hpt").c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
     if (fd < 0) return false;
     trace::Writer writer(fd);
     AddTables(writer);
@@ -39,7 +42,8 @@ class FileWriter {
     for (size_t i = 0; i < reader_.chunk_count(); ++i) {
       if (!reader_.ReadChunk(i, columns).ok()) return false;
       AddChunk(columns, writer);
-      if (i + 1 == reader_.chunk_count() && reader_.tables().has_footer) writer.AddFooter({.reason = "exit"});
+      if (i + 1 == reader_.chunk_count() && reader_.tables().has_footer)
+        writer.AddFooter({.reason = "exit"});
       if (writer.Flush(view) != trace::WriteResult::kOk) return false;
     }
     if (reader_.chunk_count() == 0) {
@@ -76,31 +80,44 @@ class FileWriter {
     }
     for (size_t id = 1; id < tables.graphs.size(); ++id) {
       const trace::GraphTable& graph = tables.graphs[id];
-      writer.AddGraph({.id = graph.id, .exec_graph_id = graph.exec_graph_id,
-                       .node_ids = graph.node_ids, .node_sites = graph.node_sites});
+      writer.AddGraph({.id = graph.id,
+                       .exec_graph_id = graph.exec_graph_id,
+                       .node_ids = graph.node_ids,
+                       .node_sites = graph.node_sites});
     }
     for (size_t id = 1; id < tables.streams.size(); ++id) {
-      writer.AddStream({.id = static_cast<uint32_t>(id), .device_id = tables.streams[id].device_id()});
+      writer.AddStream(
+          {.id = static_cast<uint32_t>(id), .device_id = tables.streams[id].device_id()});
     }
     for (const trace::SnapshotTable& snapshot : tables.snapshots) {
-      writer.AddSnapshot({.reason = static_cast<uint32_t>(snapshot.reason), .label = snapshot.label,
-                          .correlation_id = snapshot.correlation_id, .graph_id = snapshot.graph_id},
+      writer.AddSnapshot({.reason = static_cast<uint32_t>(snapshot.reason),
+                          .label = snapshot.label,
+                          .correlation_id = snapshot.correlation_id,
+                          .graph_id = snapshot.graph_id},
                          {snapshot.asked.sites, snapshot.asked.graphs});
     }
     for (const trace::Problem& problem : tables.problems) {
-      writer.AddProblem({.kind = static_cast<uint32_t>(problem.kind()), .count = problem.count(),
+      writer.AddProblem({.kind = static_cast<uint32_t>(problem.kind()),
+                         .count = problem.count(),
                          .detail = problem.detail()});
     }
   }
 
   static void AddChunk(const trace::ChunkColumns& columns, trace::Writer& writer) {
     for (size_t i = 0; i < columns.launch_target.size(); ++i) {
-      writer.AddLaunch({columns.launch_correlation_id[i], columns.launch_target[i], columns.launch_stream[i]});
+      writer.AddLaunch(
+          {columns.launch_correlation_id[i], columns.launch_target[i], columns.launch_stream[i]});
     }
     auto add = [&](uint64_t id, trace::Target target, uint32_t node, uint32_t site, uint32_t stream,
                    uint64_t start_ns, uint64_t end_ns) {
-      writer.AddRecord({.correlation_id = id, .start_ns = start_ns, .end_ns = end_ns, .target = target,
-                        .node = node, .stream = stream, .site = 0, .default_site = site});
+      writer.AddRecord({.correlation_id = id,
+                        .start_ns = start_ns,
+                        .end_ns = end_ns,
+                        .target = target,
+                        .node = node,
+                        .stream = stream,
+                        .site = 0,
+                        .default_site = site});
     };
     for (size_t i = 0; i < columns.target.size(); ++i) {
       add(columns.correlation_id[i], columns.target[i], columns.node[i], columns.site[i],
@@ -115,7 +132,7 @@ class FileWriter {
   bool WriteCounters(const trace::CounterValues& asked) {
     const int directory = open(folder_.c_str(), O_RDONLY | O_DIRECTORY);
     trace::CounterTable counters(directory, (stem_ + ".hpc").c_str(), asked.sites.size() + 1,
-                             asked.graphs.size() + 1, reader_.tables().header.pid(), 0);
+                                 asked.graphs.size() + 1, reader_.tables().header.pid(), 0);
     for (size_t id = 0; id < asked.sites.size(); ++id) counters.CountSite(id, asked.sites[id]);
     for (size_t id = 0; id < asked.graphs.size(); ++id) counters.CountGraph(id, asked.graphs[id]);
     return counters.on_disk();
