@@ -2,6 +2,7 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -155,6 +156,7 @@ void AddNear(const Selection& selection, std::span<const ProcessAnalysis* const>
              report::Check* check) {
   struct Ran {
     uint64_t launches = 0, warmup = 0;
+    bool has_shape = false;
   };
   absl::btree_map<std::string, Ran> by_name;
   for (const ProcessAnalysis* process : processes) {
@@ -169,20 +171,25 @@ void AddNear(const Selection& selection, std::span<const ProcessAnalysis* const>
       const bool gemms_only = selection.shape || (selection.path && !selection.kernel);
       if (gemms_only && of_shape.OfWhole(site) == Membership::kOut) continue;
       Ran& ran = by_name[index.kernel(index.kernel_of_site(site)).canonical];
+      ran.has_shape |= of_shape.OfWhole(site) == Membership::kIn;
       ran.launches += launches.steady;
       ran.warmup += launches.warmup;
     }
   }
+  // Of a shape: what ran it, if anything did; what may have, else.
+  const bool shape_ran =
+      selection.shape &&
+      std::any_of(by_name.begin(), by_name.end(), [](auto& ran) { return ran.second.has_shape; });
   std::vector<std::string> names;
   std::vector<uint64_t> weights;
   for (const auto& [name, ran] : by_name) {
+    if (shape_ran && !ran.has_shape) continue;
     names.push_back(name);
     weights.push_back(ran.launches);
   }
-  const std::string pattern =
-      selection.kernel_pattern.empty() && selection.path
-          ? std::string(selection.shape ? "" : catalog::PathName(*selection.path))
-          : selection.kernel_pattern;
+  std::string pattern = selection.kernel_pattern;
+  if (pattern.empty() && selection.path) pattern = std::string(catalog::PathName(*selection.path));
+  if (selection.shape) pattern.clear();  // what ran the shape most says more than a name
   for (const size_t i : NearestNames(pattern, names, weights, kNearNames)) {
     report::Near* near = check->add_near();
     near->set_name(names[i]);

@@ -6,7 +6,7 @@ namespace hotproof::cli::render {
 namespace {
 
 constexpr int kGap = 2;
-constexpr int kLeastShrunk = 18;   // before other columns are dropped
+constexpr int kLeastShrunk = 16;   // before other columns are dropped
 constexpr int kLeastReadable = 8;  // when there is nothing left to drop
 
 int WidthOf(const Column& column) {
