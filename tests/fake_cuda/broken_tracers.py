@@ -1,4 +1,4 @@
-"""broken_tracers.py BUILD_FOLDER: the fault tests can fail. For each fault, builds a tracer with one line of
+"""broken_tracers.py BUILD_FOLDER [TEST...]: the fault tests can fail. For each fault, builds a tracer with one line of
 its source changed so that it gets this fault wrong, runs the fault's test on it, and expects the test to
 fail. Needs a built tree (any preset with a static trace writer). Exit code 1 if a test passes on a broken
 tracer, or a change no longer fits the source.
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-# test, file, what stands there, what a broken tracer has there
+# test, file, then pairs: what stands there, what a broken tracer has there
 BREAKS = [
     ("Fault.DroppedRecords", "cupti_tracer/core/records.cc",
      "dropped_.fetch_add(dropped, std::memory_order_relaxed);", ";"),
@@ -35,10 +35,9 @@ BREAKS = [
      "const bool ok = NoteLocked(writer_->Flush(CounterViewNow()));", "const bool ok = true;"),
     # A forked child flushes as its parent would.
     ("Fault.ForkAfterCudaStarted", "cupti_tracer/core/session.cc",
+     "instance_.store(nullptr, std::memory_order_release);", ";",
      "if (session != nullptr && static_cast<uint32_t>(getpid()) == session->process_.pid) {",
-     "if (session != nullptr) {"
-     " if (static_cast<uint32_t>(getpid()) != session->process_.pid)"
-     " session->cupti_.ActivityFlushAll(1);"),
+     "if (session != nullptr) { session->cupti_.ActivityFlushAll(1);"),
     # A parent that was forked before CUDA started keeps no trace of its own.
     ("Fault.ForkBeforeCudaStarts", "cupti_tracer/core/session.cc",
      "session->WriteHeader();", "if (getpid() % 2 == 0) return; session->WriteHeader();"),
@@ -81,16 +80,22 @@ def main():
     folder = os.path.abspath(sys.argv[1])
     source = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
     test = os.path.join(folder, "tests", "fake_cuda", "fake_cuda_faults_test")
-    bad = 0
-    for name, file, old, new in BREAKS:
+    only, bad = sys.argv[2:], 0
+    for name, file, *changes in BREAKS:
+        if only and name not in only:
+            continue
         text = open(os.path.join(source, file)).read()
-        if text.count(old) != 1:
-            print(f"{name}: {file} has '{old}' {text.count(old)} times")
+        changes = list(zip(changes[::2], changes[1::2]))
+        misfits = [old for old, _ in changes if text.count(old) != 1]
+        if misfits:
+            print(f"{name}: {file} has not just once: {misfits}")
             bad += 1
             continue
+        for old, new in changes:
+            text = text.replace(old, new)
         with tempfile.TemporaryDirectory() as out:
             try:
-                library = build(folder, source, file, text.replace(old, new), out)
+                library = build(folder, source, file, text, out)
             except subprocess.CalledProcessError:
                 print(f"{name}: the broken tracer does not build")
                 bad += 1

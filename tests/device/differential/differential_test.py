@@ -10,8 +10,20 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "trace"))
+sys.path[:0] = [os.path.join(HERE, "..", "..", "trace"), os.path.join(HERE, "..", "forwarding_cupti")]
+import records  # noqa: E402
 from second_reader_test import interpreter  # noqa: E402
+
+
+def first_kernel(log_path):
+    """Where in the raw file the first kernel record begins."""
+    log = records.Log(log_path)
+    for event in log.events:
+        for offset in event.get("offsets", []) if event["e"] == "completed" else []:
+            record = records.decode(log.raw, event["raw_offset"] + offset)
+            if record["kind"] == records.KIND_CONCURRENT_KERNEL:
+                return event["raw_offset"] + offset
+    raise ValueError("no kernel record")
 
 
 def main():
@@ -39,7 +51,7 @@ def main():
         raw = glob.glob(run + "/logs/*.raw")[0]
         with open(raw, "r+b") as file:
             data = bytearray(file.read())
-            data[88 + 52] += 1  # the first kernel record (behind a memset's 88 bytes): gridX
+            data[first_kernel(raw[:-len("raw")] + "jsonl") + 52] += 1  # gridX
             file.seek(0)
             file.write(data)
         changed = subprocess.run(differential + [run + "/traces", run + "/logs"], capture_output=True,
@@ -50,7 +62,8 @@ def main():
         log = glob.glob(run + "/logs/*.jsonl")[0]
         with open(log) as file:
             lines = file.readlines()
-        lines = [line for line in lines if '"f":"cuGraphLaunch"' not in line or '"corr":8' not in line]
+        lines.remove(next(line for line in lines
+                          if '"f":"cuGraphLaunch"' in line and '"site":"exit"' in line))
         with open(log, "w") as file:
             file.writelines(lines)
         changed = subprocess.run(differential + [run + "/traces", run + "/logs"], capture_output=True,
