@@ -26,10 +26,11 @@ ColumnSet ReadColumns(protozero::data_view view) {
   ColumnSet set;
   protozero::pbf_reader reader(view);
   while (reader.next()) {
-    if (reader.tag() < kMaxColumnField &&
+    const uint32_t field = reader.tag();  // protozero forgets it with the value where it has assertions
+    if (field < kMaxColumnField &&
         reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
       const protozero::data_view data = reader.get_view();
-      set[reader.tag()] = Column({data.data(), data.size()});
+      set[field] = Column({data.data(), data.size()});
     } else {
       reader.skip();
     }
