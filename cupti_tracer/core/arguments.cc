@@ -8,8 +8,8 @@ namespace {
 
 constexpr uint32_t kMaxArgumentBytes = 32764;  // the driver's own limit
 
-bool Contains(const std::vector<uint32_t>& sorted, uint32_t value) {
-  return std::find(sorted.begin(), sorted.end(), value) != sorted.end();
+bool Contains(const std::vector<uint32_t>& values, uint32_t value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
 }
 
 // Cheap filter before asking the driver: 0 and small integers (pairs of them have a zero half or a

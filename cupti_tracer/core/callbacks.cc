@@ -4,6 +4,7 @@
 #include "cupti_tracer/core/guard.h"
 #include "cupti_tracer/core/launch_description.h"
 #include "cupti_tracer/core/session.h"
+#include "cupti_tracer/core/tensor_map_calls.h"
 
 namespace hotproof::tracer {
 namespace {
@@ -82,7 +83,6 @@ struct CurrentCall {
 thread_local CurrentCall current_call;
 // Our own driver calls come back as callbacks of the same thread.
 thread_local bool inside = false;
-thread_local uint32_t replaced_tensor_map = 0;
 
 template <typename Params>
 const Params& ParamsOf(const CUpti_CallbackData& data) {
@@ -146,10 +146,6 @@ void OnGraphLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callba
 void OnNodeCreated(Session& session, const CUpti_GraphData& graph) {
   if (!current_call.active) return;  // inside an instantiation: clones are reported as such
   LaunchDescription description;
-  if (IsGraphLaunch(current_call.id)) {
-    current_call.captured = true;
-    return;  // its nodes are reported as clones
-  }
   if (IsKernelLaunch(current_call.id)) {
     current_call.captured = true;
     description = DescribeLaunch(current_call.id, current_call.data, 0);
@@ -162,50 +158,6 @@ void OnNodeCreated(Session& session, const CUpti_GraphData& graph) {
   const uint32_t site = collection.sites.Resolve(description);
   collection.graphs.OnNodeSite(graph.node, site);
   if (description.device_updatable) collection.graphs.OnNodeDeviceUpdatable(graph.node);
-}
-
-trace::TensorMapEntry Describe(const cuuint64_t* dims, const cuuint64_t* strides, uint32_t rank) {
-  trace::TensorMapEntry entry;
-  entry.global_dims = {dims, rank};
-  entry.global_strides = {strides, rank > 0 ? rank - 1 : 0};
-  return entry;
-}
-
-void OnTensorMapExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  if (!Succeeded(data)) return;
-  static_assert(sizeof(cuuint64_t) == sizeof(uint64_t));
-  Sites& sites = session.collection().sites;
-  if (id == CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled) {
-    const auto& p = ParamsOf<cuTensorMapEncodeTiled_params>(data);
-    trace::TensorMapEntry entry = Describe(p.globalDim, p.globalStrides, p.tensorRank);
-    entry.data_type = p.tensorDataType;
-    entry.box_dims = {p.boxDim, p.tensorRank};
-    entry.element_strides = {p.elementStrides, p.tensorRank};
-    entry.interleave = p.interleave;
-    entry.swizzle = p.swizzle;
-    sites.RememberTensorMap(p.tensorMap, entry);
-  } else if (id == CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2col) {
-    const auto& p = ParamsOf<cuTensorMapEncodeIm2col_params>(data);
-    trace::TensorMapEntry entry = Describe(p.globalDim, p.globalStrides, p.tensorRank);
-    entry.data_type = p.tensorDataType;
-    entry.element_strides = {p.elementStrides, p.tensorRank};
-    entry.interleave = p.interleave;
-    entry.swizzle = p.swizzle;
-    entry.kind = 1;
-    sites.RememberTensorMap(p.tensorMap, entry);
-  } else if (id == CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2colWide) {
-    const auto& p = ParamsOf<cuTensorMapEncodeIm2colWide_params>(data);
-    trace::TensorMapEntry entry = Describe(p.globalDim, p.globalStrides, p.tensorRank);
-    entry.data_type = p.tensorDataType;
-    entry.element_strides = {p.elementStrides, p.tensorRank};
-    entry.interleave = p.interleave;
-    entry.swizzle = p.swizzle;
-    entry.kind = 2;
-    sites.RememberTensorMap(p.tensorMap, entry);
-  } else {
-    const auto& p = ParamsOf<cuTensorMapReplaceAddress_params>(data);
-    sites.RememberReplacedTensorMap(p.tensorMap, replaced_tensor_map);
-  }
 }
 
 void OnModuleLoadExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
@@ -302,11 +254,9 @@ void OnDriverEnter(Session& session, CUpti_CallbackId id, const CUpti_CallbackDa
     case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz:
       session.collection().graphs.OnInstantiateEntered();
       break;
-    case CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress: {
-      const void* map = ParamsOf<cuTensorMapReplaceAddress_params>(data).tensorMap;
-      replaced_tensor_map = map == nullptr ? 0 : session.collection().sites.FindTensorMap(map);
+    case CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress:
+      OnTensorMapReplaceEntered(session.collection().sites, data.functionParams);
       break;
-    }
     default:
       break;
   }
@@ -371,7 +321,9 @@ void OnDriverExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackDat
     case CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2col:
     case CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2colWide:
     case CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress:
-      OnTensorMapExit(session, id, data);
+      if (Succeeded(data)) {
+        OnTensorMapCall(session.collection().sites, id, data.functionParams);
+      }
       break;
     case CUPTI_DRIVER_TRACE_CBID_cuModuleLoad:
     case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData:
@@ -404,6 +356,8 @@ void OnResource(Session& session, CUpti_CallbackId id, const CUpti_ResourceData*
       session.collection().sites.OnModuleUnloaded(resource->context, module->moduleId);
       break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING:
+      // A graph launched into a capture becomes a node: its own nodes are reported as clones.
+      if (current_call.active && IsGraphLaunch(current_call.id)) current_call.captured = true;
       session.collection().graphs.OnNodeStarting(graph->node, graph->nodeType);
       break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:

@@ -63,8 +63,11 @@ void FromExtendedLaunch(const void* params, LaunchDescription& d) {
 
 // All versions of CUDA_KERNEL_NODE_PARAMS begin with these members.
 template <typename NodeParams>
-void FromNodeParams(const NodeParams& p, CUfunction function, LaunchDescription& d) {
-  d.function = function;
+void FromNodeParams(const NodeParams& p, LaunchDescription& d) {
+  d.function = p.func;
+  if constexpr (requires { p.kern; }) {
+    if (d.function == nullptr) d.function = reinterpret_cast<CUfunction>(p.kern);
+  }
   SetDims(d.grid, p.gridDimX, p.gridDimY, p.gridDimZ);
   SetDims(d.block, p.blockDimX, p.blockDimY, p.blockDimZ);
   d.dynamic_shared_bytes = p.sharedMemBytes;
@@ -188,44 +191,31 @@ bool DescribeKernelNode(CUpti_CallbackId cbid, const void* params, LaunchDescrip
   const auto from_any_node = [&d](const CUgraphNodeParams* node) {
     if (node == nullptr || node->type != CU_GRAPH_NODE_TYPE_KERNEL) return false;
     const CUDA_KERNEL_NODE_PARAMS_v3& p = node->kernel;
-    FromNodeParams(p, p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern), d);
+    FromNodeParams(p, d);
+    return true;
+  };
+  const auto from_kernel_node = [&d](const auto* node) {
+    if (node == nullptr) return false;
+    FromNodeParams(*node, d);
     return true;
   };
   switch (cbid) {
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode: {
-      const auto* p = static_cast<const cuGraphAddKernelNode_params*>(params)->nodeParams;
-      if (p != nullptr) FromNodeParams(*p, p->func, d);
-      return p != nullptr;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode_v2: {
-      const auto* p = static_cast<const cuGraphAddKernelNode_v2_params*>(params)->nodeParams;
-      if (p == nullptr) return false;
-      FromNodeParams(*p, p->func != nullptr ? p->func : reinterpret_cast<CUfunction>(p->kern), d);
-      return true;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams: {
-      const auto* p = static_cast<const cuGraphExecKernelNodeSetParams_params*>(params)->nodeParams;
-      if (p != nullptr) FromNodeParams(*p, p->func, d);
-      return p != nullptr;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2: {
-      const auto* p =
-          static_cast<const cuGraphExecKernelNodeSetParams_v2_params*>(params)->nodeParams;
-      if (p == nullptr) return false;
-      FromNodeParams(*p, p->func != nullptr ? p->func : reinterpret_cast<CUfunction>(p->kern), d);
-      return true;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams: {
-      const auto* p = static_cast<const cuGraphKernelNodeSetParams_params*>(params)->nodeParams;
-      if (p != nullptr) FromNodeParams(*p, p->func, d);
-      return p != nullptr;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams_v2: {
-      const auto* p = static_cast<const cuGraphKernelNodeSetParams_v2_params*>(params)->nodeParams;
-      if (p == nullptr) return false;
-      FromNodeParams(*p, p->func != nullptr ? p->func : reinterpret_cast<CUfunction>(p->kern), d);
-      return true;
-    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode:
+      return from_kernel_node(static_cast<const cuGraphAddKernelNode_params*>(params)->nodeParams);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode_v2:
+      return from_kernel_node(static_cast<const cuGraphAddKernelNode_v2_params*>(params)->nodeParams);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
+      return from_kernel_node(
+          static_cast<const cuGraphExecKernelNodeSetParams_params*>(params)->nodeParams);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2:
+      return from_kernel_node(
+          static_cast<const cuGraphExecKernelNodeSetParams_v2_params*>(params)->nodeParams);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams:
+      return from_kernel_node(
+          static_cast<const cuGraphKernelNodeSetParams_params*>(params)->nodeParams);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams_v2:
+      return from_kernel_node(
+          static_cast<const cuGraphKernelNodeSetParams_v2_params*>(params)->nodeParams);
     case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode:
       return from_any_node(static_cast<const cuGraphAddNode_params*>(params)->nodeParams);
     case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2:
