@@ -23,7 +23,7 @@ class EndToEnd(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory(prefix="hotproof-e2e-")
         self.out = pathlib.Path(self.folder.name, "out")
         self.environment = {**os.environ, "LD_LIBRARY_PATH": DRIVER, "HOTPROOF_CUPTI": CUPTI,
-                            "ASAN_OPTIONS": "detect_leaks=0"}
+                            "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
 
     def tearDown(self):
         self.folder.cleanup()
