@@ -54,14 +54,16 @@ std::vector<TraceIdentity> TraceFolder::traces() const {
 void FillProcesses(const std::vector<SeenProcess>& seen, const std::vector<TraceIdentity>& traces,
                    trace::Manifest& manifest) {
   using Key = std::pair<uint32_t, uint64_t>;
-  std::set<Key> traced, listed;
-  for (const TraceIdentity& trace : traces) traced.insert({trace.pid, trace.start_ticks});
+  std::map<Key, const TraceIdentity*> traced;
+  std::set<Key> listed;
+  for (const TraceIdentity& trace : traces) traced[{trace.pid, trace.start_ticks}] = &trace;
 
   manifest.clear_processes();
   int plain = 0;
   for (const SeenProcess& process : seen) {
     const Key key(static_cast<uint32_t>(process.pid), process.start_ticks);
-    const bool has_trace = traced.contains(key);
+    const auto found = traced.find(key);
+    const bool has_trace = found != traced.end();
     if (!has_trace && !process.holds_uvm && ++plain > kMaxPlainProcesses) continue;
     listed.insert(key);
     trace::Process& entry = *manifest.add_processes();
@@ -74,7 +76,8 @@ void FillProcesses(const std::vector<SeenProcess>& seen, const std::vector<Trace
     }
     entry.set_gpu(process.holds_uvm || has_trace);
     entry.set_traced(has_trace);
-    entry.set_preloaded(process.preloaded);
+    // A short process may be gone before its mappings are looked at; its trace knows.
+    entry.set_preloaded(process.preloaded || (has_trace && found->second->preloaded));
     entry.set_gpu_evidence(process.holds_uvm ? "uvm fd" : has_trace ? "trace" : "");
   }
   for (const TraceIdentity& trace : traces) {
@@ -87,6 +90,7 @@ void FillProcesses(const std::vector<SeenProcess>& seen, const std::vector<Trace
     for (const std::string& argument : trace.arguments) entry.add_arguments(argument);
     entry.set_gpu(true);
     entry.set_traced(true);
+    entry.set_preloaded(trace.preloaded);
     entry.set_gpu_evidence("trace");
   }
 }

@@ -42,6 +42,7 @@ std::optional<TraceIdentity> ReadTraceIdentity(const std::string& path) {
   identity.pid = header.pid();
   identity.parent_pid = header.parent_pid();
   identity.start_ticks = header.process_start_ticks();
+  identity.preloaded = header.interposers();
   identity.executable = header.executable();
   identity.arguments.assign(header.arguments().begin(), header.arguments().end());
   return identity;

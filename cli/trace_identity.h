@@ -13,6 +13,7 @@ struct TraceIdentity {
   std::string path;
   uint32_t pid = 0, parent_pid = 0;
   uint64_t start_ticks = 0;  // /proc/PID/stat field 22
+  bool preloaded = false;    // not only brought in by the driver
   std::string executable;
   std::vector<std::string> arguments;  // redacted by the tracer
 };
