@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "protozero/pbf_writer.hpp"
+#include "trace/counters.h"
 #include "trace/varint.h"
 #include "trace/wire_fields.h"
 
@@ -99,7 +100,8 @@ bool CounterIncrements::Compute(std::span<const uint64_t> now, size_t slots) {
   if (known_.size() < slots) known_.resize(slots);
   moves_.clear();
   for (size_t id = 0; id < slots; ++id) {
-    if (now[id] > known_[id]) moves_.push_back({static_cast<uint32_t>(id), now[id] - known_[id]});
+    const uint64_t count = LoadCounter(now[id]);
+    if (count > known_[id]) moves_.push_back({static_cast<uint32_t>(id), count - known_[id]});
   }
   return !moves_.empty();
 }

@@ -11,6 +11,11 @@
 
 namespace hotproof::trace {
 
+// Reads a word of a table while others count: exact, ordered with nothing.
+inline uint64_t LoadCounter(const uint64_t& word) {
+  return __atomic_load_n(&word, __ATOMIC_RELAXED);
+}
+
 class CounterTable {
  public:
   // Creates `path` (O_EXCL, 0600, no symlink), reserves its blocks and maps it. When the file
@@ -36,7 +41,8 @@ class CounterTable {
     std::atomic_ref(header_->launches_refused).fetch_add(1, std::memory_order_relaxed);
   }
 
-  std::span<const uint64_t> sites() const;  // a racy view: each word is exact, not the set
+  // A racy view, to be read by LoadCounter: each word is exact, not the set.
+  std::span<const uint64_t> sites() const;
   std::span<const uint64_t> graphs() const;
   CountersHeader* header() { return header_; }
 
