@@ -230,6 +230,15 @@ class Judge {
         }
       }
     }
+    // A process that was not seen could be the one.
+    if (best == kFail && coverage_.partial()) {
+      best = kInconclusive;
+      for (report::Check& check : best_checks) {
+        if (check.verdict() != kFail) continue;
+        check.set_verdict(kInconclusive);
+        check.set_reason(CoverageGap(coverage_));
+      }
+    }
     Conclude(best);
     Keep(std::move(best_checks));
   }

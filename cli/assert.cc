@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analyzers/expectations.h"
 #include "cli/assert_output.h"
@@ -169,6 +170,15 @@ int Run(const Options& options) {
 }  // namespace
 
 CLI::App* AddAssert(CLI::App& app, int& exit_code) {
+  // An unset variable in a CI script must not become 'any kernel'.
+  const CLI::Validator not_empty(
+      [](const std::string& value) { return value.empty() ? "must not be empty" : ""; }, "");
+  const CLI::Validator whole_number(
+      [](const std::string& value) {
+        uint64_t number = 0;
+        return absl::SimpleAtoi(value, &number) ? "" : "takes a whole number from 0, not " + value;
+      },
+      "");
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("assert", "Hold a run to expectations; the exit code is the verdict");
@@ -179,40 +189,48 @@ CLI::App* AddAssert(CLI::App& app, int& exit_code) {
   command
       ->add_option("--expect", options->expect_file,
                    "Expectations in a file (proto/expectations.proto)")
-      ->type_name("F.textproto");
+      ->type_name("F.textproto")
+      ->check(not_empty);
   const char* const selection = "Which launches";
   command
       ->add_option("--kernel", options->kernel,
                    "RE2 pattern, anywhere in the mangled or demangled name")
       ->type_name("RE2")
+      ->check(not_empty)
       ->group(selection);
   command
       ->add_option("--path", options->path, "GEMM launches of this path, e.g. cutlass_vllm, custom")
       ->type_name("P")
+      ->check(not_empty)
       ->group(selection);
   command->add_option("--shape", options->shape, "GEMM launches with this N and K, e.g. 34816x5120")
       ->type_name("NxK")
+      ->check(not_empty)
       ->group(selection);
   command
       ->add_option("--kind", options->kind,
-                   "Launches of this kind, or any; default: gemm with --path or --shape")
+                   "Launches of this kind, or any; default: gemm with --path or --shape, "
+                   "without --kernel")
+      ->check(not_empty)
       ->group(selection);
   const char* const bounds = "What is expected of them";
   command->add_option("--launches", options->launches, "Exactly so many")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number)
       ->group(bounds);
   command->add_option("--min-launches", options->min_launches, "At least so many")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number)
       ->group(bounds);
   command->add_option("--max-launches", options->max_launches, "At most so many; 0: never")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number)
       ->group(bounds);
   command
       ->add_option("--share", options->share,
                    "Their share of the launches of the shape's GEMMs, e.g. '>=0.99'")
+      ->check(not_empty)
       ->group(bounds);
   command
       ->add_option("--time-share", options->time_share, "Their share of all GPU time, e.g. '>=0.5'")
+      ->check(not_empty)
       ->group(bounds);
   command
       ->add_option("--processes", options->processes,
@@ -221,7 +239,7 @@ CLI::App* AddAssert(CLI::App& app, int& exit_code) {
   command
       ->add_option("--expect-processes", options->expect_processes,
                    "Exactly so many processes launched a kernel")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number);
   command
       ->add_option("--phase", options->phase, "steady (default): after warm-up; all: the whole run")
       ->check(CLI::IsMember({"steady", "all"}));

@@ -35,7 +35,14 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    std::cerr << "hotproof: " << error.what() << "; see hotproof --help\n";
+    std::string command = "hotproof";
+    for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
+    std::cerr << "hotproof: " << error.what() << "; see " << command << " --help\n";
+    return 2;
+  }
+  std::cout.flush();
+  if (!std::cout) {
+    std::cerr << "hotproof: the output could not be written; is the disk full?\n";
     return 2;
   }
   return exit_code;

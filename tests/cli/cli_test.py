@@ -208,6 +208,25 @@ class CliTest(unittest.TestCase):
             file.write("{ not json")
         self.check_error(BAD, "manifest", "assert", broken, *one)
 
+    def test_an_unset_variable_is_no_expectation(self):
+        traces = self.write(SERVER)
+        for flag in ("--kernel", "--path", "--shape", "--kind", "--share", "--time-share", "--expect"):
+            self.check(BAD, "assert", traces, flag, "", "--min-launches", "1")
+        for number in ("-1", "1.5", "many", "99999999999999999999999"):
+            self.check(BAD, "assert", traces, "--path", "flashinfer", "--launches", number)
+
+    def test_any_process_may_be_the_one_that_was_not_seen(self):
+        self.check(INCONCLUSIVE, "assert", self.write(SERVER + UNTRACED), "--path", "flashinfer",
+                   "--processes", "any", "--max-launches", "5")
+        self.check(FAIL, "assert", self.write(SERVER + MANIFEST), "--path", "flashinfer",
+                   "--processes", "any", "--max-launches", "5")
+
+    def test_output_that_cannot_be_written_is_no_success(self):
+        traces = self.write(SERVER)
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([HOTPROOF, "report", traces], stdout=full, stderr=subprocess.PIPE)
+        self.assertEqual(result.returncode, BAD)
+
     def test_a_trace_whose_process_died_before_it_wrote_is_not_collected(self):
         path = os.path.join(self.folder, "empty.hpt")
         open(path, "w").close()
