@@ -2,7 +2,7 @@
 // (memory ran out) is remembered, and the flush thread says so.
 #pragma once
 
-#include <cxxabi.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cstdint>
@@ -17,13 +17,15 @@ inline std::atomic<uint64_t>& LostWork() {
 
 template <typename Work>
 void Guarded(Work&& work) {
+  // A cancelled thread unwinds through us: not while we hold a lock, and never into catch (...).
+  int cancel_state = PTHREAD_CANCEL_ENABLE;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
   try {
     std::forward<Work>(work)();
-  } catch (const abi::__forced_unwind&) {
-    throw;  // the thread is being cancelled
   } catch (...) {
     LostWork().fetch_add(1, std::memory_order_relaxed);
   }
+  pthread_setcancelstate(cancel_state, nullptr);
 }
 
 }  // namespace hotproof::tracer
