@@ -45,7 +45,7 @@ inline constexpr CuptiQuirk kCuptiQuirks[] = {
      "graphs with conditional bodies are LOWER_BOUND"},
     {"disable_deadlock", 0, 130000,
      "disabling an activity kind while kernels are launched can deadlock",
-     "a kind is disabled only when the disk is full or too slow; HOTPROOF_MODE=count has none"},
+     "a kind is disabled only when the trace cannot be written; HOTPROOF_MODE=count has none"},
     {"flush_crash", 130000, 130000, "cuptiActivityFlushAll can crash (fixed in 13.0 Update 1)",
      "run with a newer CUPTI, or with HOTPROOF_MODE=count, which never flushes"},
     {"graph_correlation_after_restart", 0, 130100,
