@@ -1,103 +1,20 @@
 #include "cupti_tracer/core/callbacks.h"
 
-
+#include "cupti_tracer/core/callback_data.h"
 #include "cupti_tracer/core/guard.h"
 #include "cupti_tracer/core/launch_description.h"
 #include "cupti_tracer/core/session.h"
 #include "cupti_tracer/core/tensor_map_calls.h"
+#include "cupti_tracer/graphs/graph_callbacks.h"
 
 namespace hotproof::tracer {
 namespace {
 
-constexpr CallbackId Drv(CUpti_CallbackId id) { return {CUPTI_CB_DOMAIN_DRIVER_API, id}; }
-constexpr CallbackId Res(CUpti_CallbackId id) { return {CUPTI_CB_DOMAIN_RESOURCE, id}; }
-
-constexpr CallbackId kCallbacks[] = {
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunch),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernelMultiDevice),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode_v2),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams_v2),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetParams),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2col),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2colWide),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuModuleLoad),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx),
-    Drv(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary),
-    Res(CUPTI_CBID_RESOURCE_CONTEXT_CREATED),
-    Res(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING),
-    Res(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING),
-    Res(CUPTI_CBID_RESOURCE_MODULE_LOADED),
-    Res(CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING),
-    Res(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING),
-    Res(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED),
-    Res(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING),
-    Res(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED),
-    Res(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED),
-    Res(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING),
-    Res(CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED),
-    {CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR},
-    {CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_ERROR},
-};
-
-// CUPTI_API_VERSION from which updates of an exec are reported node by node.
-constexpr uint32_t kGraphUpdatesReported = 130000;
-
-// The launching or node-adding call that this thread is in.
-struct CurrentCall {
-  CUpti_CallbackId id = 0;
-  CUpti_CallbackData data = {};  // a copy: CUPTI's own lives only during its callback
-  bool active = false;
-  bool captured = false;  // a node was created in it: no launch
-};
-thread_local CurrentCall current_call;
 // Our own driver calls come back as callbacks of the same thread.
 thread_local bool inside = false;
 
-template <typename Params>
-const Params& ParamsOf(const CUpti_CallbackData& data) {
-  return *static_cast<const Params*>(data.functionParams);
-}
-
-bool Succeeded(const CUpti_CallbackData& data) {
-  return data.functionReturnValue != nullptr &&
-         *static_cast<const CUresult*>(data.functionReturnValue) == CUDA_SUCCESS;
-}
-
 void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  const bool captured = current_call.captured;
-  current_call.active = current_call.captured = false;
-  if (captured) return;
+  if (current_call.EndCaptured()) return;
   session.OnContext();
   Collection& collection = session.collection();
   if (!Succeeded(data)) return collection.file.counters().CountRefused();
@@ -116,9 +33,7 @@ void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callb
 }
 
 void OnGraphLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  const bool captured = current_call.captured;
-  current_call.active = current_call.captured = false;
-  if (captured) return;  // into a capturing stream: it made a child graph node
+  if (current_call.EndCaptured()) return;  // into a capturing stream: it made a child graph node
   session.OnContext();
   Collection& collection = session.collection();
   if (!Succeeded(data)) return collection.file.counters().CountRefused();
@@ -143,23 +58,6 @@ void OnGraphLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callba
   }
 }
 
-void OnNodeCreated(Session& session, const CUpti_GraphData& graph) {
-  if (!current_call.active) return;  // inside an instantiation: clones are reported as such
-  LaunchDescription description;
-  if (IsKernelLaunch(current_call.id)) {
-    current_call.captured = true;
-    description = DescribeLaunch(current_call.id, current_call.data, 0);
-    description.captured = true;
-  } else if (!DescribeKernelNode(current_call.id, current_call.data.functionParams, description)) {
-    return;
-  }
-  session.OnContext();  // library kernels make graphs before any context
-  Collection& collection = session.collection();
-  const uint32_t site = collection.sites.Resolve(description);
-  collection.graphs.OnNodeSite(graph.node, site);
-  if (description.device_updatable) collection.graphs.OnNodeDeviceUpdatable(graph.node);
-}
-
 void OnModuleLoadExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   if (!Succeeded(data)) return;
   CUmodule* module = nullptr;
@@ -180,85 +78,14 @@ void OnModuleLoadExit(Session& session, CUpti_CallbackId id, const CUpti_Callbac
   if (module != nullptr) session.collection().sites.OnModuleHandle(*module);
 }
 
-// Parameters of a node of a graph, or of an exec by its source graph's node.
-void OnSetParamsExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  LaunchDescription description;
-  if (!Succeeded(data)) return;
-  if (!DescribeKernelNode(id, data.functionParams, description)) {
-    // A child graph's or conditional body's parameters: which kernels are in it now is not followed.
-    if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams) {
-      const auto& p = ParamsOf<cuGraphExecNodeSetParams_params>(data);
-      if (p.nodeParams != nullptr && (p.nodeParams->type == CU_GRAPH_NODE_TYPE_GRAPH ||
-                                      p.nodeParams->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)) {
-        session.collection().graphs.OnExecUpdatedUnseen(p.hGraphExec);
-      }
-    }
-    return;
-  }
-  session.OnContext();
-  Collection& collection = session.collection();
-  const uint32_t site = collection.sites.Resolve(description);
-  switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2: {
-      const auto& p = ParamsOf<cuGraphExecKernelNodeSetParams_v2_params>(data);
-      collection.graphs.OnExecNodeSite(p.hGraphExec, p.hNode, site);
-      break;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams: {
-      const auto& p = ParamsOf<cuGraphExecNodeSetParams_params>(data);
-      collection.graphs.OnExecNodeSite(p.hGraphExec, p.hNode, site);
-      break;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetParams:
-      collection.graphs.OnNodeSite(ParamsOf<cuGraphNodeSetParams_params>(data).hNode, site);
-      break;
-    default:
-      collection.graphs.OnNodeSite(ParamsOf<cuGraphKernelNodeSetParams_v2_params>(data).hNode, site);
-      break;
-  }
-}
-
-void OnInstantiateExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  session.collection().graphs.OnInstantiateLeft();
-  if (!Succeeded(data)) return;
-  CUgraphExec* exec = nullptr;
-  uint64_t flags = 0;
-  if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags) {
-    const auto& p = ParamsOf<cuGraphInstantiateWithFlags_params>(data);
-    exec = p.phGraphExec;
-    flags = p.flags;
-  } else if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams ||
-             id == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz) {
-    const auto& p = ParamsOf<cuGraphInstantiateWithParams_params>(data);
-    exec = p.phGraphExec;
-    flags = p.instantiateParams == nullptr ? 0 : p.instantiateParams->flags;
-  }
-  if (exec != nullptr && (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
-    session.OnContext();
-    session.collection().graphs.OnExecDeviceLaunchable(*exec);
-  }
-}
-
 void OnDriverEnter(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   session.collection().sites.OnCallEntered();
   if (IsKernelLaunch(id) || IsGraphLaunch(id) || IsKernelNodeCall(id)) {
     current_call = {id, data, true, false};
-    return;
-  }
-  switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz:
-      session.collection().graphs.OnInstantiateEntered();
-      break;
-    case CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress:
-      OnTensorMapReplaceEntered(session.collection().sites, data.functionParams);
-      break;
-    default:
-      break;
+  } else if (id == CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress) {
+    OnTensorMapReplaceEntered(session.collection().sites, data.functionParams);
+  } else {
+    OnGraphCallEntered(session, id);
   }
 }
 
@@ -266,57 +93,10 @@ void OnDriverExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackDat
   if (IsKernelLaunch(id)) return OnKernelLaunchExit(session, id, data);
   if (IsGraphLaunch(id)) return OnGraphLaunchExit(session, id, data);
   if (IsKernelNodeCall(id)) {
-    current_call.active = current_call.captured = false;
+    current_call.EndCaptured();
     return;
   }
   switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture:
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz: {
-      // A capture that was invalidated has ended, too; a stream that was not capturing has not.
-      const CUresult result = *static_cast<const CUresult*>(data.functionReturnValue);
-      if (result != CUDA_SUCCESS && result != CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) break;
-      Collection& collection = session.collection();
-      std::lock_guard lock(collection.file.mutex());
-      collection.file.SnapshotLocked(SnapshotReason::kEndCapture,
-                                     collection.records.ExtendLocked(data.correlationId), 0, "");
-      collection.file.replay_snapshot_armed.store(true);
-      break;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz:
-      OnInstantiateExit(session, id, data);
-      break;
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled: {
-      const auto& p = ParamsOf<cuGraphNodeSetEnabled_params>(data);
-      if (Succeeded(data)) {
-        session.collection().graphs.OnExecNodeEnabled(p.hGraphExec, p.hNode, p.isEnabled != 0);
-      }
-      break;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetParams:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams:
-      OnSetParamsExit(session, id, data);
-      break;
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2:
-      if (Succeeded(data) && session.cupti().version < kGraphUpdatesReported) {
-        session.collection().graphs.OnExecUpdatedUnseen(
-            ParamsOf<cuGraphExecUpdate_v2_params>(data).hGraphExec);
-      }
-      break;
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams:
-      if (Succeeded(data)) {
-        session.collection().graphs.OnExecUpdatedUnseen(
-            ParamsOf<cuGraphExecChildGraphNodeSetParams_params>(data).hGraphExec);
-      }
-      break;
     case CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled:
     case CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2col:
     case CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2colWide:
@@ -332,13 +112,13 @@ void OnDriverExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackDat
       OnModuleLoadExit(session, id, data);
       break;
     default:
+      OnGraphCallExit(session, id, data);
       break;
   }
 }
 
 void OnResource(Session& session, CUpti_CallbackId id, const CUpti_ResourceData* resource) {
   if (resource == nullptr) return;  // seen with CU_INIT_FINISHED
-  const auto* graph = static_cast<const CUpti_GraphData*>(resource->resourceDescriptor);
   const auto* module = static_cast<const CUpti_ModuleResourceData*>(resource->resourceDescriptor);
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
@@ -355,30 +135,9 @@ void OnResource(Session& session, CUpti_CallbackId id, const CUpti_ResourceData*
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
       session.collection().sites.OnModuleUnloaded(resource->context, module->moduleId);
       break;
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING:
-      // A graph launched into a capture becomes a node: its own nodes are reported as clones.
-      if (current_call.active && IsGraphLaunch(current_call.id)) current_call.captured = true;
-      session.collection().graphs.OnNodeStarting(graph->node, graph->nodeType);
-      break;
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
-      OnNodeCreated(session, *graph);
-      break;
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING:
-      session.collection().graphs.OnNodeDestroyed(graph->node);
-      break;
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
-      session.collection().graphs.OnNodeCloned(graph->originalNode, graph->node);
-      break;
-    case CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED:
-      session.collection().graphs.OnExecCreated(graph->graphExec, graph->graph);
-      break;
-    case CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING:
-      session.collection().graphs.OnExecDestroyed(graph->graphExec);
-      break;
-    case CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED:
-      session.collection().graphs.OnExecNodeUpdated(graph->graphExec, graph->originalNode, graph->node);
-      break;
     default:
+      if (resource->resourceDescriptor == nullptr) break;
+      OnGraphResource(session, id, *static_cast<const CUpti_GraphData*>(resource->resourceDescriptor));
       break;
   }
 }
@@ -407,20 +166,6 @@ void Dispatch(Session& session, CUpti_CallbackDomain domain, CUpti_CallbackId id
 }
 
 }  // namespace
-
-std::span<const CallbackId> CallbacksToEnable() { return kCallbacks; }
-
-bool IsCallbackRequired(const CallbackId& callback) {
-  if (callback.domain == CUPTI_CB_DOMAIN_RESOURCE) {
-    return callback.id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED ||
-           callback.id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING ||
-           callback.id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED ||
-           callback.id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED ||
-           callback.id == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED;
-  }
-  return callback.domain == CUPTI_CB_DOMAIN_DRIVER_API &&
-         (IsKernelLaunch(callback.id) || IsGraphLaunch(callback.id));
-}
 
 void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   Session* session = Session::Get();

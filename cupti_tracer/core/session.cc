@@ -1,18 +1,16 @@
 #include "cupti_tracer/core/session.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "cupti_tracer/core/callbacks.h"
 #include "cupti_tracer/core/guard.h"
-#include "cupti_tracer/version.h"
+#include "cupti_tracer/core/trace_header.h"
 #include "trace/quirks.h"
 
 namespace hotproof::tracer {
@@ -21,15 +19,6 @@ namespace {
 // How long a process's end may wait for the last flush: it blocks while the GPU is still working.
 constexpr unsigned kExitDeadlineMs = 3000;
 constexpr CUpti_ActivityKind kTimedKind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-
-// Whether this library is in the program's global scope (preloaded), or was only opened by the driver.
-bool IsPreloaded() {
-  void* found = dlsym(RTLD_DEFAULT, "hotproof_mark");
-  Dl_info there{}, here{};
-  return found != nullptr && dladdr(found, &there) != 0 &&
-         dladdr(reinterpret_cast<void*>(&Session::Start), &here) != 0 &&
-         there.dli_fbase == here.dli_fbase;
-}
 
 }  // namespace
 
@@ -174,82 +163,15 @@ bool Session::StartFlushThread() {
 }
 
 void Session::WriteHeader() {
-  TraceFile& file = collection_->file;
-  std::lock_guard lock(file.mutex());
-  trace::Writer* writer = file.writer_locked();
-  if (writer == nullptr) return;
-  trace::HeaderEntry header;
-  header.format_major = trace::kFormatMajor;
-  header.format_minor = trace::kFormatMinor;
-  header.hotproof_version = kVersion;
-  header.mode = config_.mode == Mode::kFull ? 1 : 2;
-  header.pid = process_.pid;
-  header.parent_pid = process_.parent_pid;
-  header.host = process_.host;
-  header.boot_id = process_.boot_id;
-  header.process_start_ticks = process_.start_ticks;
-  header.executable = process_.executable;
-  header.arguments = process_.arguments;
-  header.environment = process_.environment;
-  header.start_realtime_ns = start_realtime_ns_;
-  header.cupti_path = cupti_.path;
-  header.cupti_version = cupti_.version;
-  header.cupti_header_version = CUPTI_API_VERSION;
-  header.interposers = IsPreloaded();
-  header.flush_period_ms = config_.flush_period_ms;
-  header.chained_injection = chained_injection_;
-  header.driver_name = process_.driver_name;
-  for (const trace::CuptiQuirk& quirk : trace::kCuptiQuirks) {
-    if (cupti_.version != 0 && quirk.AppliesTo(cupti_.version)) {
-      header.quirks.emplace_back(quirk.id);
-    }
-  }
-  writer->AddHeader(header);
+  const trace::HeaderEntry header =
+      DescribeProcess(config_, process_, cupti_, chained_injection_, start_realtime_ns_);
+  std::lock_guard lock(collection_->file.mutex());
+  if (trace::Writer* writer = collection_->file.writer_locked()) writer->AddHeader(header);
 }
 
 // On the flush thread: the driver is asked outside of its own callbacks.
 void Session::AddDevices() {
-  trace::HeaderEntry header;
-  int version = 0, count = 0;
-  if (driver_.DriverGetVersion != nullptr && driver_.DriverGetVersion(&version) == CUDA_SUCCESS) {
-    header.driver_version = static_cast<uint32_t>(version);
-  }
-  if (driver_.DeviceGetCount == nullptr || driver_.DeviceGetCount(&count) != CUDA_SUCCESS) count = 0;
-  for (int i = 0; i < count; ++i) {
-    CUdevice device;
-    if (driver_.DeviceGet == nullptr || driver_.DeviceGet(&device, i) != CUDA_SUCCESS) continue;
-    trace::DeviceEntry entry;
-    entry.id = static_cast<uint32_t>(i);
-    char name[256] = {};
-    if (driver_.DeviceGetName != nullptr &&
-        driver_.DeviceGetName(name, sizeof name - 1, device) == CUDA_SUCCESS) {
-      entry.name = name;
-    }
-    CUuuid uuid{};
-    if (driver_.DeviceGetUuid != nullptr && driver_.DeviceGetUuid(&uuid, device) == CUDA_SUCCESS) {
-      char text[3];
-      for (int byte = 0; byte < 16; ++byte) {
-        if (byte == 4 || byte == 6 || byte == 8 || byte == 10) entry.uuid += '-';
-        std::snprintf(text, sizeof text, "%02x", static_cast<unsigned char>(uuid.bytes[byte]));
-        entry.uuid += text;
-      }
-    }
-    const auto attribute = [&](CUdevice_attribute which) {
-      int value = 0;
-      if (driver_.DeviceGetAttribute != nullptr) driver_.DeviceGetAttribute(&value, which, device);
-      return static_cast<uint32_t>(value);
-    };
-    entry.compute_capability_major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-    entry.compute_capability_minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-    entry.multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-    entry.l2_bytes = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-    entry.memory_clock_khz = attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
-    entry.memory_bus_bits = attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
-    size_t memory_bytes = 0;
-    if (driver_.DeviceTotalMem != nullptr) driver_.DeviceTotalMem(&memory_bytes, device);
-    entry.memory_bytes = memory_bytes;
-    header.devices.push_back(std::move(entry));
-  }
+  const trace::HeaderEntry header = DescribeDevices(driver_);
   std::lock_guard lock(collection_->file.mutex());
   if (trace::Writer* writer = collection_->file.writer_locked()) writer->AddHeader(header);
 }
