@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <utility>
+
+#include "cli/read_file.h"
 
 namespace hotproof::cli {
 namespace {
@@ -16,11 +17,6 @@ namespace {
 constexpr char kUvmDevice[] = "/dev/nvidia-uvm";
 // The loader maps preloaded libraries within the first milliseconds after exec.
 constexpr int kMappingLooks = 4;
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 std::string ReadLink(const std::string& path) {
   char target[4096];
@@ -153,7 +149,7 @@ bool ProcessTree::RefreshUvm(Entry& entry, bool first) {
 bool ProcessTree::Refresh(Entry& entry, const Stat& stat, bool first) {
   const std::string folder = proc_ + "/" + std::to_string(entry.seen.pid);
   bool changed = first;
-  const bool new_image = first || !(stat.image == entry.image);
+  const bool new_image = first || (stat.image.known() && !(stat.image == entry.image));
   if (new_image) {
     entry.image = stat.image;
     entry.inherited_uvm = false;

@@ -41,6 +41,9 @@ class ProcessTree {
   // What tells one program from the next in the same process: exec changes both addresses.
   struct Image {
     uint64_t stack_address = 0, arguments_address = 0;
+    // A process that is ending gave its memory back and shows zeros, for seconds when a GPU's has
+    // to be freed, before it becomes a zombie.
+    bool known() const { return stack_address != 0 || arguments_address != 0; }
     friend bool operator==(const Image&, const Image&) = default;
   };
   struct Stat {

@@ -194,8 +194,9 @@ class Run {
 // Traces of two runs in one folder would be added up and judged as one.
 bool HoldsEarlierRun(const fs::path& folder) {
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().filename() == kManifestName || entry.path().extension() == ".hpt") return true;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const fs::path& file = it->path();
+    if (file.filename() == kManifestName || file.extension() == ".hpt") return true;
   }
   return false;
 }

@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -22,6 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "cli/read_file.h"
 #include "cli/tracer_library.h"
 #include "trace/cupti_search.h"
 #include "trace/quirks.h"
@@ -38,9 +37,14 @@ using doctor::State;
 
 constexpr uint64_t kLittleSpaceBytes = uint64_t{1} << 30;
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+// The entries of a folder; those that could be listed.
+std::vector<fs::path> EntriesOf(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    entries.push_back(it->path());
+  }
+  return entries;
 }
 
 void Add(Report& report, const std::string& id, State state, const std::string& found,
@@ -87,10 +91,8 @@ void CheckKernelDriver(const Machine& machine, Report& report) {
 
 void CheckGpus(const Machine& machine, Report& report) {
   std::vector<std::string> models;
-  std::error_code error;
-  for (const fs::directory_entry& gpu :
-       fs::directory_iterator(machine.root + "/proc/driver/nvidia/gpus", error)) {
-    for (absl::string_view line : absl::StrSplit(ReadFile(gpu.path() / "information"), '\n')) {
+  for (const fs::path& gpu : EntriesOf(machine.root + "/proc/driver/nvidia/gpus")) {
+    for (absl::string_view line : absl::StrSplit(ReadFile(gpu / "information"), '\n')) {
       if (absl::ConsumePrefix(&line, "Model:")) {
         models.emplace_back(absl::StripAsciiWhitespace(line));
       }
@@ -150,12 +152,12 @@ std::optional<std::string> CuptiOfPythonPackages(const Machine& machine) {
     prefixes.push_back(fs::path(machine.Variable("HOME")) / ".local");
   for (const fs::path& prefix : prefixes) {
     std::error_code error;
-    for (const fs::directory_entry& python : fs::directory_iterator(prefix / "lib", error)) {
-      if (!absl::StartsWith(python.path().filename().string(), "python3")) continue;
+    for (const fs::path& python : EntriesOf(prefix / "lib")) {
+      if (!absl::StartsWith(python.filename().string(), "python3")) continue;
       for (const char* packages : {"site-packages", "dist-packages"}) {
         for (const char* package : {"nvidia/cu13/lib", "nvidia/cuda_cupti/lib"}) {
           for (std::string_view soname : trace::kCuptiSonames) {
-            const fs::path file = python.path() / packages / package / soname;
+            const fs::path file = python / packages / package / soname;
             if (fs::exists(file, error)) return file.string();
           }
         }

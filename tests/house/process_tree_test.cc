@@ -45,7 +45,7 @@ class ProcessTreeTest : public ::testing::Test {
            << (field == 20   ? threads
                : field == 22 ? start_ticks
                : field == 28 ? image
-               : field == 48 ? image + 1
+               : field == 48 ? (image == 0 ? 0 : image + 1)
                              : 7);
     }
     std::ofstream(Of(pid) + "/cmdline") << std::string("prog\0--x\0", 9);
@@ -136,6 +136,27 @@ TEST_F(ProcessTreeTest, ExecShowsTheNewProgram) {
   EXPECT_FALSE(Seen(101).preloaded);
 }
 
+TEST_F(ProcessTreeTest, AnEndingProcessKeepsWhatItWas) {
+  Start(101, kRoot, 6);
+  Map(101, "/opt/libhotproof.so");
+  OpenUvm(101);
+  tree_.Poll();
+  Start(102, 101, 7);
+  OpenUvm(102);
+  tree_.Poll();
+  for (pid_t pid : {101, 102}) {
+    Start(pid, pid == 101 ? kRoot : 101, pid == 101 ? 6 : 7, 0, 'R');  // its memory is gone
+    std::ofstream(Of(pid) + "/cmdline") << "";
+    std::ofstream(Of(pid) + "/maps") << "";
+  }
+  tree_.Poll();
+  EXPECT_THAT(Seen(101).arguments, ElementsAre("prog", "--x"));
+  EXPECT_TRUE(Seen(101).preloaded);
+  EXPECT_TRUE(Seen(101).holds_uvm);
+  EXPECT_THAT(Seen(102).arguments, ElementsAre("prog", "--x"));
+  EXPECT_FALSE(Seen(102).holds_uvm);
+}
+
 TEST_F(ProcessTreeTest, ANewTitleIsNoNewProgram) {
   Start(101, kRoot, 6);
   tree_.Poll();
@@ -210,6 +231,21 @@ TEST_F(ProcessTreeTest, WhoOpenedItFirstIsUnknownWithinOnePoll) {
   Start(102, 101, 7, 2000);
   tree_.Poll();
   EXPECT_FALSE(Seen(102).holds_uvm);  // the exec closed it: it was a copy
+}
+
+TEST_F(ProcessTreeTest, AProcessThatEndsWhileItIsReadIsNoTrouble) {
+  Start(101, kRoot, 6);
+  for (const char* file : {"/cmdline", "/maps"}) {
+    fs::remove(Of(101) + file);
+    fs::create_directories(Of(101) +
+                           file);  // opens, and fails to be read, as ended processes' files do
+  }
+  tree_.Poll();
+  EXPECT_THAT(Seen(101).arguments, IsEmpty());
+  fs::remove(Of(101) + "/stat");
+  fs::create_directories(Of(101) + "/stat");
+  tree_.Poll();
+  EXPECT_FALSE(Seen(101).alive);
 }
 
 TEST_F(ProcessTreeTest, AnUnreadableProcessIsNoTrouble) {

@@ -53,8 +53,16 @@ class RunTest(unittest.TestCase):
     def manifest(self):
         return json.loads((self.out / "hotproof-manifest.json").read_text())
 
+    def processes(self, name):
+        """Those of the manifest that ran `name`: none before there is one. A process can end before its
+        arguments were read."""
+        if not (self.out / "hotproof-manifest.json").exists():
+            return []
+        return [p for p in self.manifest()["processes"]
+                if p["arguments"] and os.path.basename(p["arguments"][0]) == name]
+
     def command_process(self, name):
-        found = [p for p in self.manifest()["processes"] if os.path.basename(p["arguments"][0]) == name]
+        found = self.processes(name)
         self.assertEqual(len(found), 1, self.manifest())
         return found[0]
 
@@ -150,7 +158,10 @@ class Environment(RunTest):
         self.assertEqual(self.value("OTHER", {"OTHER": "kept"}), "kept")
 
     def test_the_library_is_seen_in_the_process(self):
-        self.run_("sleep", "0.5")
+        process = self.start("sleep", "60")
+        wait_for(lambda: self.processes("sleep") and self.processes("sleep")[0]["preloaded"], "the library to be seen")
+        process.terminate()
+        process.communicate()
         self.assertTrue(self.command_process("sleep")["preloaded"])
 
 
@@ -229,9 +240,13 @@ class Descendants(RunTest):
         os.kill(int(pid_file.read_text()), signal.SIGKILL)
 
     def test_grandchildren_and_what_they_exec_are_seen(self):
-        self.run_("sh", "-c", "sh -c 'sleep 0.4; exec tail -f /dev/null --pid=$PPID' & sleep 0.9")
-        names = [os.path.basename(p["arguments"][0]) for p in self.manifest()["processes"]]
-        self.assertIn("tail", names)  # where its shell was before
+        ready = self.root / "ready"
+        process = self.start("sh", "-c", f"sh -c 'echo $$ >{ready}; exec tail -f /dev/null' & wait")
+        wait_for(lambda: self.processes("tail"), "the program that took the shell's place")
+        inner = int(ready.read_text())
+        self.assertEqual(self.command_process("tail")["pid"], inner)
+        os.kill(inner, signal.SIGKILL)
+        process.communicate()
 
 
 class Manifest(RunTest):
@@ -279,32 +294,48 @@ class Manifest(RunTest):
 class GpuProcesses(RunTest):
     """With a stand-in for the device file, in a mount namespace of the test's own."""
 
-    SETUP = ("mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 2>/dev/null || : >/dev/null; "
-             f": >{UVM}; exec ")
+    SETUP = ("mount -t tmpfs none /dev && { mknod -m 666 /dev/null c 1 3 2>/dev/null || : >/dev/null; } && "
+             f': >{UVM} && exec "$@"')
+    # A program that starts nothing of its own while it waits: a child's copy of the descriptor would be seen, too.
+    PROLOGUE = """
+import os, signal, sys, time
+def wait_for_manifest(*texts):
+    while not all(text in open(sys.argv[1]).read() for text in texts):
+        time.sleep(0.01)
+"""
 
-    def run_with_device(self, script):
+    def run_with_device(self, program):
         words = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
         if subprocess.run([*words, "sh", "-c", "mount -t tmpfs none /dev"], capture_output=True).returncode:
             self.skipTest("needs the right to mount in a namespace of its own")
-        command = " ".join([*self.words("sh", "-c", f"'{script}'")])
-        done = subprocess.run([*words, "sh", "-c", self.SETUP + command], capture_output=True, timeout=60,
+        command = self.words(sys.executable, "-c", self.PROLOGUE + program, str(self.out / "hotproof-manifest.json"), UVM)
+        done = subprocess.run([*words, "sh", "-c", self.SETUP, "sh", *command], capture_output=True, timeout=60,
                               env=self.environment)
         self.assertEqual(done.returncode, 0, done)
         return done.stderr.decode().splitlines()[-1]
 
     def test_an_open_device_without_a_trace_is_said(self):
-        line = self.run_with_device(f"exec 9<{UVM}; sleep 0.4")
-        # The shell opened it; sleep only inherited the descriptor, but by exec: nobody can tell why it has it.
-        shell = next(p for p in self.manifest()["processes"] if p["arguments"][0] == "sh")
-        self.assertTrue(shell["gpu"])
-        self.assertEqual(shell["gpuEvidence"], "uvm fd")
-        self.assertFalse(shell["traced"])
-        self.assertIn(f"GPU processes without a trace: {shell['pid']}", line)
+        line = self.run_with_device("""
+device = open(sys.argv[2])
+wait_for_manifest("uvm fd")
+""")
+        [process] = self.manifest()["processes"]
+        self.assertTrue(process["gpu"])
+        self.assertEqual(process["gpuEvidence"], "uvm fd")
+        self.assertFalse(process["traced"])
+        self.assertIn(f"GPU processes without a trace: {process['pid']}", line)
 
     def test_a_forked_child_is_none(self):
-        self.run_with_device(f"exec 9<{UVM}; sleep 0.3 9<&-; (while :; do read x 8</dev/null; done) & "
-                             "sleep 0.4 9<&-; kill $!")
-        self.assertEqual([p["gpu"] for p in self.manifest()["processes"] if p["arguments"][0] == "sh"], [True, False])
+        self.run_with_device("""
+device = open(sys.argv[2])
+wait_for_manifest("uvm fd")
+child = os.fork()
+if child == 0:
+    signal.pause()
+wait_for_manifest(f'"pid": {child},')
+os.kill(child, signal.SIGKILL)
+""")
+        self.assertEqual([p["gpu"] for p in self.manifest()["processes"]], [True, False])
 
 
 class Doctor(RunTest):
