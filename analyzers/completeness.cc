@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzers/loss_table.h"
 #include "analyzers/number.h"
+#include "catalog/classifier.h"
 
 namespace hotproof::analyzers {
 namespace {
@@ -77,8 +79,34 @@ void AddTracerProblems(const trace::Tables& tables, Findings& findings) {
       *same = &problem;
     }
   }
+  // What changes no answer is said once, with a few examples: argument sets overflow for dozens of
+  // kernels in a server.
+  constexpr size_t kExamples = 3;
+  struct Notes {
+    uint64_t count = 0;
+    std::vector<std::string> details;
+  };
+  std::vector<std::pair<const LossKind*, Notes>> notes;
   for (const trace::Problem* problem : last) {
-    findings.Add(LossOf(problem->kind(), problem->detail()), problem->count(), problem->detail());
+    const LossKind& kind = LossOf(problem->kind(), problem->detail());
+    if (kind.severity != report::Problem::INFO) {
+      findings.Add(kind, problem->count(), problem->detail());
+      continue;
+    }
+    auto same = std::find_if(notes.begin(), notes.end(),
+                             [&](const auto& entry) { return entry.first == &kind; });
+    if (same == notes.end()) same = notes.insert(same, {&kind, {}});
+    same->second.count += problem->count();
+    same->second.details.push_back(absl::StartsWith(problem->detail(), "_Z")
+                                       ? catalog::CanonicalName(problem->detail())
+                                       : problem->detail());
+  }
+  for (auto& [kind, of] : notes) {
+    const size_t all = of.details.size();
+    if (all > kExamples) of.details.resize(kExamples);
+    std::string detail = absl::StrJoin(of.details, "; ");
+    if (all > kExamples) absl::StrAppend(&detail, "; and ", all - kExamples, " more");
+    findings.Add(*kind, of.count, detail);
   }
 }
 

@@ -97,6 +97,12 @@ absl::StatusOr<Selection> CompileSelection(const expectations::Expectation& sour
     if (!selection.kind) {
       return Invalid(absl::StrCat("kind '", source.kind(), "' is unknown; one of: ", KindNames()));
     }
+    // Nothing else has a shape: 'never' would hold of any trace.
+    if (selection.shape && *selection.kind != catalog::Kind::kGemm &&
+        *selection.kind != catalog::Kind::kOther) {
+      return Invalid(absl::StrCat("shape ", source.shape(), " selects GEMMs, and kind ",
+                                  source.kind(), " has none; leave one of the two away"));
+    }
   }
   return selection;
 }

@@ -138,17 +138,21 @@ int ExitCode(report::AssertReport::Verdict verdict) {
   }
 }
 
+// Says what is wrong, in the JUnit file too: one from an earlier run must not be taken for this
+// one's.
+int BadInput(const Options& options, const std::string& what) {
+  PrintError(what);
+  if (!options.junit_file.empty()) WriteFile(options.junit_file, ErrorAsJunit(what));
+  return kBadInput;
+}
+
 int Run(const Options& options) {
   const auto expectations = Compile(options);
   if (!expectations.ok()) {
-    PrintError(absl::StrCat("assert: ", expectations.status().message()));
-    return kBadInput;
+    return BadInput(options, absl::StrCat("assert: ", expectations.status().message()));
   }
   const auto run = LoadRun(options.paths);
-  if (!run.ok()) {
-    PrintError(std::string(run.status().message()));
-    return kBadInput;
-  }
+  if (!run.ok()) return BadInput(options, std::string(run.status().message()));
   const report::AssertReport report =
       analyzers::CheckExpectations(*expectations, run->processes, run->coverage);
   if (options.format == "json") {

@@ -73,6 +73,12 @@ std::string Xml(const std::string& text) {
       clean, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&apos;"}});
 }
 
+std::string TestSuite(int tests, int failures, int errors, const std::string& cases) {
+  return absl::StrCat(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"hotproof assert\" tests=\"",
+      tests, "\" failures=\"", failures, "\" errors=\"", errors, "\">\n", cases, "</testsuite>\n");
+}
+
 std::string GithubEscape(const std::string& text) {
   return absl::StrReplaceAll(text, {{"%", "%25"}, {"\r", "%0D"}, {"\n", "%0A"}});
 }
@@ -129,10 +135,14 @@ std::string AssertAsJunit(const AssertReport& report) {
                     "\" message=\"", Xml(OneLine(check)), "\">", Xml(Near(check)), "</", element,
                     ">\n  </testcase>\n");
   }
-  return absl::StrCat(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"hotproof assert\" tests=\"",
-      report.checks_size(), "\" failures=\"", failures, "\" errors=\"", errors, "\">\n", cases,
-      "</testsuite>\n");
+  return TestSuite(report.checks_size(), failures, errors, cases);
+}
+
+std::string ErrorAsJunit(const std::string& what) {
+  return TestSuite(1, 0, 1,
+                   absl::StrCat("  <testcase classname=\"hotproof.assert\" name=\"input\">\n"
+                                "    <error type=\"BAD_INPUT\" message=\"",
+                                Xml(what), "\"/>\n  </testcase>\n"));
 }
 
 }  // namespace hotproof::cli

@@ -12,5 +12,7 @@ std::string AssertAsText(const report::AssertReport& report, bool colours);
 std::string AssertAsGithub(const report::AssertReport& report);
 // FAIL is a failure, INCONCLUSIVE an error.
 std::string AssertAsJunit(const report::AssertReport& report);
+// One error: the input could not be judged.
+std::string ErrorAsJunit(const std::string& what);
 
 }  // namespace hotproof::cli

@@ -2,6 +2,8 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <iostream>
+#include <vector>
 
 #include "cli/assert.h"
 #include "cli/report.h"
@@ -35,9 +37,19 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    std::string command = "hotproof";
-    for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
-    std::cerr << "hotproof: " << error.what() << "; see " << command << " --help\n";
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    if (chosen.empty() && argc > 1 && argv[1][0] != '-') {
+      std::cerr << "hotproof: there is no command '" << argv[1] << "'; see hotproof --help\n";
+      return 2;
+    }
+    std::cerr << "hotproof: " << error.what() << "; see hotproof";
+    if (!chosen.empty()) std::cerr << " " << chosen[0]->get_name();
+    std::cerr << " --help";
+    // Without the dashes, the command's own options look like ours.
+    if (!chosen.empty() && chosen[0]->get_name() == "run") {
+      std::cerr << "; usage: hotproof run -o DIR -- COMMAND...";
+    }
+    std::cerr << "\n";
     return 2;
   }
   std::cout.flush();

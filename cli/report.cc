@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "analyzers/report.h"
 #include "cli/exit_codes.h"
 #include "cli/load_run.h"
@@ -23,15 +24,25 @@ struct Options {
   std::string format = "table";
 };
 
+// Readers of the JSON see no exit code.
+void AddNoTraceFound(const std::vector<std::string>& paths, report::Report* report) {
+  report::Problem* problem = report->add_problems();
+  problem->set_severity(report::Problem::ERROR);
+  problem->set_name("no_trace");
+  problem->set_detail("no trace (.hpt) found in " + absl::StrJoin(paths, ", "));
+  problem->set_advice("run the program under hotproof run -o DIR -- COMMAND");
+}
+
 int Run(const Options& options) {
   const auto run = LoadRun(options.paths);
   if (!run.ok()) {
     PrintError(std::string(run.status().message()));
     return kBadInput;
   }
-  const report::Report report = analyzers::BuildReport(
+  report::Report report = analyzers::BuildReport(
       run->processes, run->coverage,
       options.phase == "all" ? analyzers::PhaseChoice::kAll : analyzers::PhaseChoice::kSteady);
+  if (run->processes.empty()) AddNoTraceFound(options.paths, &report);
   if (options.format == "json") {
     std::cout << render::ToJson(report);
   } else {
@@ -45,8 +56,8 @@ int Run(const Options& options) {
     }
     return kInconclusive;
   }
-  PrintError("no trace (.hpt) found in " + options.paths.front() +
-             "; run the program under hotproof run -o DIR -- COMMAND");
+  const report::Problem& problem = report.problems(report.problems_size() - 1);
+  PrintError(problem.detail() + "; " + problem.advice());
   return kInconclusive;
 }
 
@@ -66,6 +77,10 @@ CLI::App* AddReport(CLI::App& app, int& exit_code) {
   report->add_option("--format", options->format, "How to print it")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
+  report->footer(
+      "Exit code: 0 reported, 3 nothing was collected (no trace, or NOT COLLECTED), 2 bad usage "
+      "or\n"
+      "unreadable input.");
   report->callback([options, &exit_code] { exit_code = Run(*options); });
   return report;
 }

@@ -161,7 +161,12 @@ class Run {
     }
     std::string text;
     if (gpu_processes == 0) {
-      text = "no process used a GPU, so nothing was traced; 'hotproof doctor' tells what is here";
+      text = "no process used a GPU, so nothing was traced";
+      // A command that failed early is the likelier reason than the machine.
+      absl::StrAppend(
+          &text, manifest_.exit_code() == 0
+                     ? "; 'hotproof doctor' tells what is here"
+                     : absl::StrCat("; the command ended with exit code ", manifest_.exit_code()));
     } else {
       text =
           absl::StrCat(traces_.traces().size(), " trace", traces_.traces().size() == 1 ? "" : "s",

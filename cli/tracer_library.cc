@@ -1,7 +1,11 @@
 #include "cli/tracer_library.h"
 
+#include <link.h>
+
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "absl/status/status.h"
@@ -9,6 +13,23 @@
 
 namespace hotproof::cli {
 namespace fs = std::filesystem;
+namespace {
+
+#if defined(__x86_64__)
+constexpr ElfW(Half) kMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr ElfW(Half) kMachine = EM_AARCH64;
+#endif
+
+bool IsSharedObject(const std::string& path) {
+  ElfW(Ehdr) head = {};
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(&head), sizeof(head));
+  return file && std::memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_type == ET_DYN &&
+         head.e_machine == kMachine;
+}
+
+}  // namespace
 
 absl::StatusOr<std::string> FindTracerLibrary() {
   std::error_code error;
@@ -32,6 +53,10 @@ absl::StatusOr<std::string> FindTracerLibrary() {
                                               program.string(),
                                               " nor in ../lib; set HOTPROOF_LIBRARY to its path"));
     }
+  }
+  if (!IsSharedObject(path)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " is no shared library of this machine: the loader would ignore it"));
   }
   // The dynamic loader takes both characters for the end of a name.
   if (path.find_first_of(": ") != std::string::npos) {

@@ -183,6 +183,30 @@ class CliTest(unittest.TestCase):
         github = self.check(FAIL, "assert", traces, *fail, "--format", "github").stdout
         self.assertTrue(github.startswith("::error title=hotproof FAIL::"), github)
 
+    def test_bad_input_replaces_an_earlier_junit_file(self):
+        junit = os.path.join(self.folder, "junit.xml")
+        flags = "--kernel", "my_fp8", "--min-launches", "1", "--phase", "all", "--junit", junit
+        self.check(PASS, "assert", self.write(SERVER), *flags)
+        self.check_error(BAD, "no such file", "assert", "/nowhere", *flags)
+        suite = xml.etree.ElementTree.parse(junit).getroot()
+        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("1", "0", "1"))
+        self.assertIn("/nowhere", suite.find("testcase/error").get("message"))
+
+    def test_a_report_of_nothing_says_so_in_its_json(self):
+        result = self.check(INCONCLUSIVE, "report", tempfile.mkdtemp(dir=self.folder), "--format", "json")
+        self.assertEqual([p["name"] for p in json.loads(result.stdout)["problems"]], ["no_trace"])
+        self.assertIn("no trace (.hpt) found", result.stderr)
+
+    def test_notes_of_one_kind_are_one(self):
+        overflows = " ".join('problem { kind: PROBLEM_ARGUMENT_SETS_OVERFLOWED count: 2 detail: "_Z5copy%dv" }' % i
+                             for i in range(5))
+        report = json.loads(self.check(0, "report", self.write("trace { header { pid: 1 } kernel { id: 1 name: \"k\" } "
+                                                               "site { id: 1 kernel_id: 1 } step { launch { site: 1 } } "
+                                                               + overflows + "}"), "--format", "json").stdout)
+        [problem] = [p for p in report["problems"] if p["name"] == "argument_sets_overflowed"]
+        self.assertEqual(problem["count"], 10)
+        self.assertTrue(problem["detail"].endswith("copy0; copy1; copy2; and 2 more"), problem)
+
     def test_bad_input_is_one_line_and_exit_2(self):
         traces = self.write(SERVER)
         one = "--launches", "1"
@@ -191,6 +215,9 @@ class CliTest(unittest.TestCase):
         self.check_error(BAD, "nothing is expected", "assert", traces)
         self.check_error(BAD, "nothing is expected", "assert", traces, "--kernel", "k")
         self.check_error(BAD, "NxK", "assert", traces, "--shape", "5120", *one)
+        self.check_error(BAD, "kind norm has none", "assert", traces, "--kind", "norm", "--shape", "1x1",
+                         "--max-launches", "0")
+        self.check_error(BAD, "no command 'bogus'", "bogus")
         self.check_error(BAD, "RE2", "assert", traces, "--kernel", "(", *one)
         self.check_error(BAD, "path", "assert", traces, "--path", "nonsense", *one)
         self.check_error(BAD, "--launches", "assert", traces, "--launches", "many")

@@ -110,6 +110,22 @@ class ExitCodes(RunTest):
         done = self.run_("echo", "ran", environment={"HOTPROOF_LIBRARY": "/nowhere/lib.so"})
         self.check_nothing_started(done, b"HOTPROOF_LIBRARY is /nowhere/lib.so: there is no such file")
 
+    def test_2_with_a_library_that_the_loader_would_ignore(self):
+        library = self.root / "lib.so"
+        library.write_text("#!/bin/sh\n" * 20)
+        self.check_nothing_started(self.run_("echo", "ran", environment={"HOTPROOF_LIBRARY": str(library)}),
+                                   b"is no shared library of this machine")
+
+    def test_the_dashes_are_named_where_they_are_missing(self):
+        done = subprocess.run([HOTPROOF, "run", "-o", str(self.out), "echo", "--model", "x"], capture_output=True,
+                              env=self.environment)
+        self.check_nothing_started(done, b"usage: hotproof run -o DIR -- COMMAND...")
+
+    def test_a_command_that_failed_is_named_before_the_machine(self):
+        self.assertIn(b"the command ended with exit code 3", self.run_("sh", "-c", "exit 3").stderr)
+        self.out = self.root / "out2"
+        self.assertIn(b"hotproof doctor", self.run_("true").stderr)
+
     def test_2_for_wrong_usage(self):
         for words in (["run"], ["run", "-o", str(self.out)], ["run", "--", "true"],
                       ["run", "-o", str(self.out), "--mode", "wrong", "--", "true"]):
