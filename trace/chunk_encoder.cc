@@ -160,6 +160,8 @@ void ChunkEncoder::AddHeader(const HeaderEntry& header) {
   PutString(to, 22, header.chained_injection);
   PutString(to, 23, header.driver_name);
   PutUint(to, 24, header.cupti_header_version);
+  PutPacked(to, 25, std::span<const uint32_t>(header.activity_kinds));
+  PutPacked(to, 26, std::span<const uint32_t>(header.refused_activity_kinds));
 }
 
 void ChunkEncoder::AddKernel(const KernelEntry& kernel) {
@@ -297,6 +299,26 @@ void ChunkEncoder::AddClockPair(const ClockPairEntry& pair) {
   PutUint(to, 3, pair.monotonic_ns);
 }
 
+void ChunkEncoder::AddOperationClass(const OperationClassEntry& of) {
+  pbf_writer chunk(pending_);
+  pbf_writer to(chunk, wire::kOperationClasses);
+  PutUint(to, 1, of.id);
+  PutUint(to, 2, of.kind);
+  PutUint(to, 3, of.copy_kind);
+  PutUint(to, 4, of.source_memory);
+  PutUint(to, 5, of.destination_memory);
+  PutUint(to, 6, of.flags);
+  PutUint(to, 7, of.channel_type);
+  PutUint(to, 8, of.device_launched);
+  PutUint(to, 9, of.peer);
+  PutUint(to, 10, of.source_device);
+  PutUint(to, 11, of.source_context);
+  PutUint(to, 12, of.destination_device);
+  PutUint(to, 13, of.destination_context);
+  PutUint(to, 14, of.synchronization_type);
+  PutUint(to, 15, of.return_value);
+}
+
 void ChunkEncoder::AddFooter(const FooterEntry& footer) {
   pbf_writer chunk(pending_);
   pbf_writer to(chunk, wire::kFooter);
@@ -317,7 +339,8 @@ bool ChunkEncoder::ComputeAsked(const CounterView& counters, bool all_slots) {
   return sites || graphs;
 }
 
-void ChunkEncoder::AppendStatistics(const ColumnStatistics* columns) {
+void ChunkEncoder::AppendStatistics(const ColumnStatistics* columns,
+                                    const OperationTotals* operations) {
   asked_.clear();
   asked_sites_.AppendTo(1, 2, asked_);
   asked_graphs_.AppendTo(3, 4, asked_);
@@ -342,15 +365,31 @@ void ChunkEncoder::AppendStatistics(const ColumnStatistics* columns) {
     PutPacked(to, 9, sites.size(), [&](size_t i) { return sites[i].second.records; });
     PutPacked(to, 10, sites.size(), [&](size_t i) { return sites[i].second.duration_ns; });
   }
+  if (operations != nullptr && operations->count != 0) {
+    pbf_writer of(to, 11);
+    PutUint(of, 1, operations->count);
+    PutUint(of, 2, operations->untimed_count);
+    PutUint(of, 3, operations->late_count);
+    PutUint(of, 4, operations->first_start_ns);
+    PutUint(of, 5, operations->last_end_ns);
+    const auto& classes = operations->classes;
+    uint32_t previous = 0;
+    PutPacked(of, 6, classes.size(), [&](size_t i) -> uint64_t {
+      return ZigZag32(classes[i].first - std::exchange(previous, classes[i].first));
+    });
+    PutPacked(of, 7, classes.size(), [&](size_t i) { return classes[i].second.count; });
+    PutPacked(of, 8, classes.size(), [&](size_t i) { return classes[i].second.duration_ns; });
+    PutPacked(of, 9, classes.size(), [&](size_t i) { return classes[i].second.bytes; });
+  }
 }
 
 const std::string& ChunkEncoder::Encode(
-    uint64_t sequence, const ColumnStatistics* columns, const ColumnsFrame* frame,
-    std::span<const std::pair<uint32_t, uint32_t>> site_attributes) {
+    uint64_t sequence, const ColumnStatistics* columns, const OperationTotals* operations,
+    const ColumnsFrame* frame, std::span<const std::pair<uint32_t, uint32_t>> site_attributes) {
   head_.clear();
   pbf_writer chunk(head_);
   PutUint(chunk, wire::kSequence, sequence);
-  AppendStatistics(columns);
+  AppendStatistics(columns, operations);
   head_.append(pending_);
   if (!site_attributes.empty()) {
     pbf_writer to(chunk, wire::kSiteAttributes);

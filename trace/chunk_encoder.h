@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trace/column_encoder.h"
+#include "trace/operation_encoder.h"
 #include "trace/writer.h"
 
 namespace hotproof::trace {
@@ -44,6 +45,7 @@ class ChunkEncoder {
   void AddSnapshot(const SnapshotEntry&, const CounterView&);
   void AddProblem(const ProblemEntry&);
   void AddClockPair(const ClockPairEntry&);
+  void AddOperationClass(const OperationClassEntry&);
   void AddFooter(const FooterEntry&);
   bool has_pending() const { return !pending_.empty(); }
 
@@ -56,12 +58,13 @@ class ChunkEncoder {
   };
   // The head: increments found by ComputeAsked, everything pending, and what it says of the columns
   // (null: none).
-  const std::string& Encode(uint64_t sequence, const ColumnStatistics*, const ColumnsFrame*,
+  const std::string& Encode(uint64_t sequence, const ColumnStatistics*, const OperationTotals*,
+                            const ColumnsFrame*,
                             std::span<const std::pair<uint32_t, uint32_t>> site_attributes);
   void Commit();  // the head is on disk
 
  private:
-  void AppendStatistics(const ColumnStatistics*);
+  void AppendStatistics(const ColumnStatistics*, const OperationTotals*);
 
   std::string pending_;  // Chunk fields, coded
   std::string head_, scratch_, asked_;

@@ -358,8 +358,10 @@ UnknownColumns FindUnknownColumns(std::string_view message) {
         scan(reader.get_view(), wire::kLaunchStreams, unknown.launches);
       } else if (reader.tag() == wire::kRecords) {
         scan(reader.get_view(), wire::kTemplateNodes, unknown.records);
+      } else if (reader.tag() == wire::kOperations) {
+        scan(reader.get_view(), wire::kOperationDetails, unknown.operations);
       } else {
-        if (reader.tag() > wire::kRecords) unknown.chunk.push_back(reader.tag());
+        if (reader.tag() > wire::kOperationClasses) unknown.chunk.push_back(reader.tag());
         reader.skip();
       }
     }

@@ -15,9 +15,9 @@ namespace hotproof::trace {
 absl::Status DecodeColumns(std::string_view message, const ChunkStatistics& statistics,
                            const Tables& tables, ChunkColumns& columns);
 
-// Field numbers of Launches and Records in `message` that this version does not know.
+// Field numbers in `message` that this version does not know.
 struct UnknownColumns {
-  std::vector<uint32_t> chunk, launches, records;
+  std::vector<uint32_t> chunk, launches, records, operations;
 };
 UnknownColumns FindUnknownColumns(std::string_view message);
 

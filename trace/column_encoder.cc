@@ -1,60 +1,17 @@
 #include "trace/column_encoder.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 
 #include "trace/limits.h"
+#include "trace/packed_column.h"
 #include "trace/varint.h"
 #include "trace/wire_fields.h"
 
 namespace hotproof::trace {
 namespace {
 
-// One packed column under construction in a stretch of the scratch buffer.
-class Column {
- public:
-  Column(uint32_t field, uint8_t* begin) : field_(field), begin_(begin), end_(begin) {}
-  void Put(uint64_t value) {
-    any_ |= value;
-    end_ = PutVarint(end_, value);
-  }
-  // The column that tells how many entries its fellows have.
-  Column& Counting() {
-    any_ = 1;
-    return *this;
-  }
-  uint8_t* end() const { return end_; }
-  // A column of zeros alone is not written, unless it counts.
-  size_t data_bytes() const { return any_ != 0 ? static_cast<size_t>(end_ - begin_) : 0; }
-  size_t field_bytes() const {
-    return data_bytes() == 0 ? 0 : VarintSize(tag()) + VarintSize(data_bytes()) + data_bytes();
-  }
-  void AppendTo(std::string& message) const {
-    if (data_bytes() == 0) return;
-    uint8_t head[2 * kMaxVarintBytes];
-    const uint8_t* end = PutVarint(PutVarint(head, tag()), data_bytes());
-    message.append(reinterpret_cast<const char*>(head), end - head);
-    message.append(reinterpret_cast<const char*>(begin_), data_bytes());
-  }
-
- private:
-  uint64_t tag() const { return uint64_t{field_} << 3 | 2; }
-  uint32_t field_;
-  uint8_t* begin_;
-  uint8_t* end_;
-  uint64_t any_ = 0;
-};
-
-void AppendMessage(uint32_t field, std::initializer_list<const Column*> columns,
-                   std::string& message) {
-  size_t bytes = 0;
-  for (const Column* column : columns) bytes += column->field_bytes();
-  uint8_t head[2 * kMaxVarintBytes];
-  const uint8_t* end = PutVarint(PutVarint(head, uint64_t{field} << 3 | 2), bytes);
-  message.append(reinterpret_cast<const char*>(head), end - head);
-  for (const Column* column : columns) column->AppendTo(message);
-}
+using Column = PackedColumn;
 
 // Bounds of what is predicted: ids are dense and graphs have thousands of nodes, so no real
 // workload meets them.
@@ -70,31 +27,10 @@ uint64_t Mix(uint64_t value) {
   return value ^ value >> 32;
 }
 
-// Activity buffers are nearly sorted: several streams, each in order. Insertion sort moves little
-// then; when it moves much, an ordinary sort takes over. Neither allocates.
-template <typename Key, typename Less>
-void SortNearlySorted(std::vector<Key>& keys, Less less) {
-  size_t moves_left = 8 * keys.size();
-  for (size_t i = 1; i < keys.size(); ++i) {
-    if (!less(keys[i], keys[i - 1])) continue;
-    const Key key = keys[i];
-    size_t to = i;
-    for (; to > 0 && less(key, keys[to - 1]); --to) {
-      keys[to] = keys[to - 1];
-      if (--moves_left == 0) {
-        keys[to - 1] = key;
-        std::sort(keys.begin(), keys.end(), less);
-        return;
-      }
-    }
-    keys[to] = key;
-  }
-}
-
 }  // namespace
 
 bool ColumnEncoder::AddLaunch(const LaunchEntry& launch) {
-  if (launches_.size() >= kMaxPendingEntries) return false;
+  if (launches_.size() >= kMaxPendingLaunches) return false;
   launches_.push_back(launch);
   return true;
 }
@@ -212,7 +148,7 @@ void ColumnEncoder::Encode(std::string& message) {
   while (s.late_count < timed_.size() && timed_[s.late_count].start_ns < last_start_on_disk_ns_) {
     ++s.late_count;
   }
-  if (!launches_.empty()) EncodeLaunches(message);
+  EncodeLaunches(message);
   if (!records_.empty()) EncodeRecords(message);
   CollectSites();
 }
@@ -231,7 +167,7 @@ void ColumnEncoder::EncodeLaunches(std::string& message) {
     streams.Put(ZigZag32(launch.stream - previous.stream));
     previous = launch;
   }
-  AppendMessage(wire::kLaunches, {&correlation_ids, &targets, &streams}, message);
+  AppendColumns(wire::kLaunches, {&correlation_ids, &targets, &streams}, message);
 }
 
 void ColumnEncoder::FormGroups() {
@@ -371,7 +307,7 @@ void ColumnEncoder::EncodeRecords(std::string& message) {
     exception_attributes.Put(exception.attributes);
     previous_record = exception.record;
   }
-  AppendMessage(wire::kRecords,
+  AppendColumns(wire::kRecords,
                 {&group_correlation_ids, &group_targets, &group_streams, &groups, &nodes, &gaps,
                  &durations, &streams, &exception_records, &exception_sites, &exception_attributes,
                  &untimed_groups, &untimed_nodes, &template_targets, &template_nodes},

@@ -7,7 +7,7 @@
 namespace hotproof::trace {
 
 inline constexpr uint32_t kFormatMajor = 1;
-inline constexpr uint32_t kFormatMinor = 0;
+inline constexpr uint32_t kFormatMinor = 1;
 
 // Records or launches after which a chunk is best written (docs/measurements/trace_format.md).
 inline constexpr size_t kChunkEntries = 65536;
@@ -29,6 +29,12 @@ class Target {
   explicit constexpr Target(uint32_t wire) : wire_(wire) {}
   uint32_t wire_ = 0;
 };
+
+// trace.proto's OperationKind, for code without protobuf.
+inline constexpr uint32_t kMemcpyOperation = 1;
+inline constexpr uint32_t kMemsetOperation = 2;
+inline constexpr uint32_t kSynchronizationOperation = 3;
+inline constexpr uint32_t kEventRecordOperation = 4;
 
 // The counter file (.hpc): one header page, then the site slots, then the graph slots, all
 // little-endian 64-bit words. Slot 0 of each table counts what found no slot of its own.

@@ -8,9 +8,15 @@ namespace hotproof::trace {
 
 inline constexpr size_t kMaxHeadBytes = size_t{64} << 20;      // of a head, uncompressed
 inline constexpr size_t kMaxColumnsBytes = size_t{256} << 20;  // of a columns frame, uncompressed
-// More than this many records or launches are not taken into one chunk: its columns, at most 90
-// bytes a record and 20 a launch, stay under kMaxColumnsBytes.
+// More than this many records, launches or operations are not in one chunk. The writer takes fewer
+// launches and operations, so that its columns (at most 90 bytes a record, 35 a launch, 70 an
+// operation) stay under kMaxColumnsBytes.
 inline constexpr size_t kMaxPendingEntries = size_t{1} << 21;
+inline constexpr size_t kMaxPendingLaunches = size_t{1} << 20;
+inline constexpr size_t kMaxPendingOperations = size_t{1} << 18;
+
+// Ids beyond this are no ids of operation classes: there are a few dozen.
+inline constexpr uint32_t kMaxOperationClasses = uint32_t{1} << 16;
 
 inline constexpr uint32_t kMaxCounterSlots = uint32_t{1} << 20;  // of each table of a counter file
 

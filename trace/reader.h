@@ -63,6 +63,20 @@ struct ChunkColumns {
   std::vector<uint32_t> untimed_attributes;
 };
 
+// One chunk's operations (OperationClass tells which), decoded: the timed ones sorted by start, then
+// the untimed ones. Ids are valid indices into their tables; 0 where an entry was lost.
+struct ChunkOperations {
+  uint64_t sequence = 0;
+  size_t timed_count = 0;   // these come first
+  uint64_t late_count = 0;  // the first ones, that start before an earlier chunk's last start
+  std::vector<uint32_t> operation_class;
+  std::vector<uint64_t> correlation_id;
+  std::vector<uint32_t> stream;
+  std::vector<uint64_t> start_ns, end_ns;  // 0 for untimed ones
+  std::vector<uint64_t> node_id;           // graphNodeId, 0 outside of graphs
+  std::vector<uint64_t> amount, detail;    // what trace.proto's Operations says of the kind
+};
+
 class TraceReader {
  public:
   // Opens one .hpt and reads its tables and the counter file beside it. Errors: not found, not a
@@ -78,6 +92,10 @@ class TraceReader {
   virtual uint64_t file_bytes() const = 0;
   // Decodes chunk `index` (0..chunk_count()-1) into `columns`.
   virtual absl::Status ReadChunk(size_t index, ChunkColumns& columns) const = 0;
+  // The same for its operations. Free where the chunk has none, which its statistics tell.
+  virtual absl::Status ReadOperations(size_t, ChunkOperations&) const {
+    return absl::UnimplementedError("this reader has no operations");
+  }
 };
 
 // A counter file's header and values, by slot.

@@ -30,6 +30,7 @@ TableBuilder::TableBuilder(Tables& tables, std::vector<ReadIssue>& issues)
   tables.sites.resize(1);
   tables.graphs.resize(1);
   tables.streams.resize(1);
+  tables.operation_classes.resize(1);
 }
 
 void TableBuilder::AddMalformed(std::string detail) {
@@ -108,6 +109,10 @@ void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
   for (const Graph& entry : head.graphs()) FoldGraph(entry);
   for (Stream& entry : *head.mutable_streams()) {
     Place(tables_.streams, streams_, entry.id(), std::move(entry), "stream");
+  }
+  for (OperationClass& entry : *head.mutable_operation_classes()) {
+    Place(tables_.operation_classes, operation_classes_, entry.id(), std::move(entry),
+          "operation class");
   }
   for (Snapshot& entry : *head.mutable_snapshots()) {
     tables_.snapshots.push_back({.reason = entry.reason(),

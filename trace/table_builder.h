@@ -49,6 +49,7 @@ class TableBuilder {
   uint64_t offset_bytes_ = 0;
   bool counts_exact_ = true;
   uint64_t kernels_ = 0, attributes_ = 0, tensor_maps_ = 0, sites_ = 0, graphs_ = 0, streams_ = 0;
+  uint64_t operation_classes_ = 0;
   std::vector<Increments> chunk_increments_;
   std::vector<PendingSnapshot> snapshots_;
   std::vector<std::pair<uint32_t, uint32_t>> site_attributes_;

@@ -47,6 +47,7 @@ struct Tables {
   std::vector<uint32_t> site_attributes;  // attributes id of each site, 0: no record seen
   std::vector<GraphTable> graphs;
   std::vector<Stream> streams;
+  std::vector<OperationClass> operation_classes;
   std::vector<SnapshotTable> snapshots;
   std::vector<Problem> problems;
   std::vector<ClockPair> clocks;

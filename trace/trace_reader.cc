@@ -8,6 +8,7 @@
 #include "trace/frame_decoder.h"
 #include "trace/frame_scanner.h"
 #include "trace/limits.h"
+#include "trace/operation_decoder.h"
 #include "trace/reader.h"
 #include "trace/table_builder.h"
 #include "trace/unknown_fields.h"
@@ -49,6 +50,7 @@ class Reader : public TraceReader {
   size_t chunk_count() const override { return places_.size(); }
   uint64_t file_bytes() const override { return file_->size_bytes(); }
   absl::Status ReadChunk(size_t index, ChunkColumns& columns) const override;
+  absl::Status ReadOperations(size_t index, ChunkOperations& operations) const override;
 
  private:
   absl::Status CheckVersion(bool first_chunk) const;
@@ -109,6 +111,9 @@ void Reader::NameUnknownColumns(const ChunkPlace& place, UnknownFields& unknown)
   }
   for (const uint32_t field : found.records) {
     unknown.Add("Records", field, place.columns_offset_bytes);
+  }
+  for (const uint32_t field : found.operations) {
+    unknown.Add("Operations", field, place.columns_offset_bytes);
   }
 }
 
@@ -201,6 +206,26 @@ absl::Status Reader::ReadChunk(size_t index, ChunkColumns& columns) const {
   if (status.ok()) {
     status = DecodeColumns(message, tables_.chunk_statistics[index], tables_, columns);
   }
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(path_, ": chunk ", place.sequence, ": ", status.message()));
+}
+
+absl::Status Reader::ReadOperations(size_t index, ChunkOperations& operations) const {
+  if (index >= places_.size()) {
+    return absl::OutOfRangeError(absl::StrCat(path_, ": no chunk ", index));
+  }
+  static thread_local ReadBuffers buffers;
+  const ChunkPlace& place = places_[index];
+  const ChunkStatistics& statistics = tables_.chunk_statistics[index];
+  operations.sequence = place.sequence;
+  absl::Status status;
+  std::string_view message;
+  if (place.columns_bytes != 0 && statistics.operations().count() != 0) {
+    status = ReadColumns(*file_, place, buffers);
+    message = buffers.decoder.message();
+  }
+  if (status.ok()) status = DecodeOperations(message, statistics, tables_, operations);
   if (status.ok()) return status;
   return absl::Status(status.code(),
                       absl::StrCat(path_, ": chunk ", place.sequence, ": ", status.message()));

@@ -23,7 +23,9 @@ enum Chunk : uint32_t {
   kSiteAttributes = 14,
   kColumnsFrame = 15,
   kLaunches = 16,
-  kRecords = 17
+  kRecords = 17,
+  kOperations = 18,
+  kOperationClasses = 19
 };
 enum Launches : uint32_t { kLaunchCorrelationIds = 1, kLaunchTargets = 2, kLaunchStreams = 3 };
 enum Records : uint32_t {
@@ -42,6 +44,16 @@ enum Records : uint32_t {
   kUntimedNodes = 13,
   kTemplateTargets = 14,
   kTemplateNodes = 15
+};
+enum Operations : uint32_t {
+  kOperationClassIds = 1,
+  kOperationCorrelationIds = 2,
+  kOperationStartGapsNs = 3,
+  kOperationDurationsNs = 4,
+  kOperationStreams = 5,
+  kOperationNodeIds = 6,
+  kOperationAmounts = 7,
+  kOperationDetails = 8
 };
 
 }  // namespace hotproof::trace::wire

@@ -5,6 +5,7 @@
 #include "trace/chunk_encoder.h"
 #include "trace/column_encoder.h"
 #include "trace/frame_output.h"
+#include "trace/operation_encoder.h"
 #include "trace/varint.h"
 #include "trace/wire_fields.h"
 
@@ -17,6 +18,7 @@ struct Writer::Impl {
   bool EncodeColumns();
 
   ColumnEncoder columns;
+  OperationEncoder operations;
   ChunkEncoder chunk;
   std::string columns_message;
   Frame head_frame, columns_frame;
@@ -72,8 +74,21 @@ void Writer::AddRecord(const RecordEntry& entry) {
                       [&] { impl_->lost_entry |= !impl_->columns.AddRecord(entry); });
 }
 
+void Writer::AddOperationClass(const OperationClassEntry& entry) {
+  KeepingMemoryErrors(impl_->lost_entry, [&] {
+    impl_->operations.NoteClass(entry.id, entry.kind);
+    impl_->chunk.AddOperationClass(entry);
+  });
+}
+
+void Writer::AddOperation(const OperationEntry& entry) {
+  KeepingMemoryErrors(impl_->lost_entry,
+                      [&] { impl_->lost_entry |= !impl_->operations.Add(entry); });
+}
+
 size_t Writer::pending_records() const { return impl_->columns.pending_records(); }
 size_t Writer::pending_launches() const { return impl_->columns.pending_launches(); }
+size_t Writer::pending_operations() const { return impl_->operations.pending(); }
 bool Writer::has_pending_tables() const { return impl_->chunk.has_pending(); }
 uint64_t Writer::records_written() const { return impl_->records_written; }
 uint64_t Writer::bytes_written() const { return impl_->output.bytes_written(); }
@@ -86,6 +101,7 @@ bool Writer::Impl::EncodeColumns() {
     columns_message.append(reinterpret_cast<const char*>(field), end - field);
   }
   columns.Encode(columns_message);
+  operations.Encode(columns_message);
   return columns_frame.Compress(columns_message);
 }
 
@@ -98,7 +114,8 @@ WriteResult Writer::Impl::Write(bool with_columns) {
   }
   const std::string& head =
       chunk.Encode(sequence, with_columns ? &columns.statistics() : nullptr,
-                   with_columns ? &frame : nullptr, columns.new_site_attributes());
+                   with_columns ? &operations.totals() : nullptr, with_columns ? &frame : nullptr,
+                   columns.new_site_attributes());
   if (!head_frame.Compress(head)) return WriteResult::kError;
   const WriteResult result = output.Append(head_frame, columns_frame);
   if (result != WriteResult::kOk) return result;
@@ -108,6 +125,7 @@ WriteResult Writer::Impl::Write(bool with_columns) {
   if (with_columns) {
     records_written += columns.statistics().record_count;
     columns.Commit();
+    operations.Commit();
   }
   return WriteResult::kOk;
 }
@@ -116,10 +134,12 @@ WriteResult Writer::Flush(const CounterView& counters) {
   WriteResult result = WriteResult::kOk;
   KeepingMemoryErrors(impl_->lost_entry, [&] {
     const bool moved = impl_->chunk.ComputeAsked(counters, /*all_slots=*/true);
-    const bool with_columns = pending_records() != 0 || pending_launches() != 0;
+    const bool with_columns =
+        pending_records() != 0 || pending_launches() != 0 || pending_operations() != 0;
     if (moved || with_columns || has_pending_tables()) result = impl_->Write(with_columns);
   });
   impl_->columns.Clear();
+  impl_->operations.Clear();
   const bool lost_entry = std::exchange(impl_->lost_entry, false);
   return result == WriteResult::kOk && lost_entry ? WriteResult::kError : result;
 }

@@ -45,6 +45,7 @@ struct HeaderEntry {
   std::vector<std::string> quirks;
   std::string chained_injection, driver_name;
   uint32_t cupti_header_version = 0;
+  std::vector<uint32_t> activity_kinds, refused_activity_kinds;
 };
 
 struct KernelEntry {
@@ -145,6 +146,24 @@ struct RecordEntry {
   uint32_t attributes = 0;    // 0: the site's
 };
 
+struct OperationClassEntry {
+  uint32_t id = 0;
+  uint32_t kind = 0;  // trace.proto's OperationKind
+  uint32_t copy_kind = 0, source_memory = 0, destination_memory = 0, flags = 0, channel_type = 0;
+  bool device_launched = false, peer = false;
+  uint32_t source_device = 0, source_context = 0, destination_device = 0, destination_context = 0;
+  uint32_t synchronization_type = 0, return_value = 0;
+};
+
+struct OperationEntry {
+  uint64_t correlation_id = 0;
+  uint64_t start_ns = 0, end_ns = 0;  // either zero, or end before start: untimed
+  uint32_t operation_class = 0;
+  uint32_t stream = 0;   // Stream id
+  uint64_t node_id = 0;  // graphNodeId, 0 outside of graphs
+  uint64_t amount = 0, detail = 0;
+};
+
 struct FooterEntry {
   uint64_t realtime_ns = 0;
   std::string_view reason;
@@ -174,11 +193,14 @@ class Writer {
   void AddClockPair(const ClockPairEntry&);
   void AddLaunch(const LaunchEntry&);
   void AddRecord(const RecordEntry&);
+  void AddOperationClass(const OperationClassEntry&);
+  void AddOperation(const OperationEntry&);
   void AddFooter(const FooterEntry&);
 
-  // Flush at format.h's kChunkEntries of either, or sooner; more than 2,097,152 are not taken.
+  // Flush at format.h's kChunkEntries of any, or sooner; more than limits.h says are not taken.
   size_t pending_records() const;
   size_t pending_launches() const;
+  size_t pending_operations() const;
   bool has_pending_tables() const;  // kernels, sites, graphs, ... not yet on disk
 
   // Writes what is pending as one chunk (nothing pending and no counter moved: writes nothing).
@@ -189,7 +211,7 @@ class Writer {
   // Tables, snapshots and problems only: a small chunk, written before the first count of a site.
   WriteResult FlushTables(const CounterView& counters);
 
-  uint64_t records_written() const;
+  uint64_t records_written() const;  // kernels'; operations are counted in their chunks alone
   uint64_t bytes_written() const;
 
  private:

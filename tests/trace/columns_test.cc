@@ -291,7 +291,7 @@ TEST_F(ColumnsTest, AReversedChunkIsSortedToo) {  // past insertion sort
 TEST_F(ColumnsTest, MoreThanAChunkHoldsIsRefusedAndSaid) {
   std::vector<uint64_t> none = {0};
   ColumnEncoder encoder;
-  constexpr size_t kMost = size_t{1} << 21;
+  constexpr size_t kMost = size_t{1} << 20;
   for (size_t i = 0; i < kMost; ++i) ASSERT_TRUE(encoder.AddLaunch({}));
   EXPECT_FALSE(encoder.AddLaunch({}));
 }

@@ -147,6 +147,7 @@ void PrintTables(const TraceReader& reader) {
   PrintTable("sites", tables.sites);
   PrintTable("graphs", tables.graphs);
   PrintTable("streams", tables.streams);
+  PrintTable("operation_classes", tables.operation_classes);
   for (size_t id = 0; id < tables.site_attributes.size(); ++id) {
     PrintIfSet("site_attributes." + std::to_string(id), tables.site_attributes[id]);
   }
@@ -174,6 +175,20 @@ void PrintTables(const TraceReader& reader) {
     std::printf("records_written=%lu launches_refused=%lu\n", tables.records_written,
                 tables.launches_refused);
   }
+}
+
+bool PrintOperations(const TraceReader& reader, size_t index, ChunkOperations& o) {
+  const auto status = reader.ReadOperations(index, o);
+  if (!status.ok()) {
+    std::printf("%s\n", status.ToString().c_str());
+    return false;
+  }
+  for (size_t i = 0; i < o.operation_class.size(); ++i) {
+    std::printf("chunk.%lu.operation %u %lu %u %lu %lu %lu %lu %lu\n", o.sequence,
+                o.operation_class[i], o.correlation_id[i], o.stream[i], o.start_ns[i], o.end_ns[i],
+                o.node_id[i], o.amount[i], o.detail[i]);
+  }
+  return true;
 }
 
 bool PrintChunk(const TraceReader& reader, size_t index, ChunkColumns& c) {
@@ -209,8 +224,10 @@ int Dump(const char* path) {
   }
   PrintTables(**reader);
   ChunkColumns columns;
+  ChunkOperations operations;
   for (size_t i = 0; i < (*reader)->chunk_count(); ++i) {
     if (!PrintChunk(**reader, i, columns)) return 1;
+    if (!PrintOperations(**reader, i, operations)) return 1;
   }
   return 0;
 }

@@ -104,5 +104,18 @@ TEST_F(FormatExamplesTest, HeadsAndColumnsAreApart) {
   }
 }
 
+TEST_F(FormatExamplesTest, Operations) {
+  EXPECT_EQ(chunks_[3].statistics().operations().first_start_ns(), 9000u);
+  EXPECT_EQ(FieldBytes(FieldBytes(messages_[4])[Chunk::kOperationsFieldNumber]),
+            (Bytes{{1, B({2, 4, 3, 2})},
+                   {2, B({0x1A, 4, 2, 3})},
+                   {3, B({0, 0x64, 0xDE, 2})},
+                   {4, B({0xA0, 6, 0x64, 0x13})},
+                   {5, B({4, 2, 0, 4})},
+                   {6, B({0, 0, 0x82, 0x80, 0x80, 0x80, 0x40, 0})},
+                   {7, B({0x80, 0x40, 0x0A, 0, 0x0A})},
+                   {8, B({2, 0x9A, 1, 0, 0x9A, 1})}}));
+}
+
 }  // namespace
 }  // namespace hotproof::trace

@@ -130,7 +130,8 @@ class Trace:
         self.path, self.data = path, open(path, "rb").read()
         self.chunks, self.issues, self.header = [], [], {}
         self.tables = {name: {} for name in
-                       ("kernels", "attributes", "tensor_maps", "sites", "graphs", "streams")}
+                       ("kernels", "attributes", "tensor_maps", "sites", "graphs", "streams",
+                        "operation_classes")}
         self.lists = {"snapshots": [], "problems": [], "clocks": []}
         self.footer, self.site_attributes = None, {}
         self.asked = {"site": {}, "graph": {}}
@@ -264,6 +265,33 @@ class Trace:
                    for row, site, attribute in zip(rows, sites, attributes)]
         return launch_rows, records[:timed], records[timed:]
 
+    @staticmethod
+    def operations(statistics, chunk):
+        """Operations as tuples: class, correlation id, stream, start, end, node id, amount, detail."""
+        o = chunk.get("operations", {})
+        count = len(o.get("classes", []))
+        timed = count - statistics.get("operations", {}).get("untimed_count", 0)
+
+        def column(name, entries):
+            return o.get(name) or [0] * entries
+        rows, previous = [], {}
+        start = statistics.get("operations", {}).get("first_start_ns", 0)
+        gaps, durations = column("start_gaps_ns", timed), column("durations_ns", timed)
+        for index, (kind, correlation, *differences) in enumerate(zip(
+                sums(column("classes", count), MASK32), sums(column("correlation_ids", count), MASK64),
+                column("streams", count), column("node_ids", count), column("amounts", count),
+                column("details", count))):
+            duration, *values = previous.get(kind, (0, 0, 0, 0, 0))
+            stream, *values = [(a + b) & MASK64 for a, b in zip(values, differences)]
+            times = [0, 0]
+            if index < timed:
+                start += gaps[index]
+                duration = (duration + durations[index]) & MASK64
+                times = [start, start + duration]
+            previous[kind] = [duration, stream, *values]
+            rows.append((kind, correlation, stream & MASK32, *times, *values))
+        return rows
+
     def site_of(self, target, node):
         if target % 2 == 0:
             return target // 2
@@ -299,9 +327,11 @@ class Trace:
             yield f"records_written={file[1]} launches_refused={file[2]}"
         for sequence, statistics, chunk in self.chunks:
             launches, timed, untimed = self.columns(statistics, chunk)
+            operations = self.operations(statistics, chunk)
             statistics.pop("asked", None)
             yield from flatten(f"chunk.{sequence}.statistics", statistics)
-            for what, rows in (("launch", launches), ("record", timed), ("untimed", untimed)):
+            for what, rows in (("launch", launches), ("record", timed), ("untimed", untimed),
+                               ("operation", operations)):
                 for row in rows:
                     yield f"chunk.{sequence}.{what} " + " ".join(map(str, row))
 

@@ -123,6 +123,20 @@ SmallTrace WriteSmallTrace(const std::string& path, const std::string& counters_
   record({12, 8000, 8100, Target::Graph(1), 0, 2, 0, 2, 2});
   record({12, 8200, 8201, Target::Graph(1), 1, 2, 4, 3, 2});  // not the node's site
   record({12, 0, 0, Target::Graph(1), 2, 2, 0, 2, 2});        // not timed
+  writer.AddOperationClass({.id = 1,
+                            .kind = OPERATION_MEMCPY,
+                            .copy_kind = 1,
+                            .source_memory = 2,
+                            .destination_memory = 3,
+                            .flags = 1});
+  writer.AddOperationClass({.id = 2, .kind = OPERATION_EVENT_RECORD});
+  writer.AddOperationClass(
+      {.id = 3, .kind = OPERATION_SYNCHRONIZATION, .synchronization_type = 2});
+  trace.operations = {{13, 9000, 9400, 1, 2, 0, 4096, 1},
+                      {15, 9100, 9150, 3, 1, 0, 5, 77},
+                      {16, 9450, 9840, 1, 2, (2ull << 32) + 1, 4096, 1},
+                      {14, 0, 0, 2, 2, 0, 5, 77}};  // an event record has no time
+  for (const size_t i : {0, 3, 1, 2}) writer.AddOperation(trace.operations[i]);
   writer.AddProblem({.kind = PROBLEM_CUPTI_DROPPED_RECORDS, .count = 3, .detail = "d"});
   writer.AddFooter(
       {.realtime_ns = 99, .reason = "exit", .launches = 7, .records = 8, .flushed = true});

@@ -37,6 +37,7 @@ struct SmallTrace {
   std::vector<std::vector<LaunchEntry>> launches;  // by chunk
   std::vector<std::vector<RecordEntry>> timed;     // by chunk, sorted
   std::vector<std::vector<RecordEntry>> untimed;
+  std::vector<OperationEntry> operations;  // all in the last chunk, as they are ordered there
 };
 // Three chunks: tables alone, then two with columns (the tables that the second needs come in it).
 SmallTrace WriteSmallTrace(const std::string& path, const std::string& counters_file = "");

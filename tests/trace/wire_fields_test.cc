@@ -7,6 +7,7 @@
 #include <string>
 
 #include "proto/trace.pb.h"
+#include "trace/format.h"
 
 namespace hotproof::trace {
 namespace {
@@ -38,7 +39,10 @@ TEST(WireFieldsTest, Chunk) {
                                                     {"site_attributes", wire::kSiteAttributes},
                                                     {"columns_frame", wire::kColumnsFrame},
                                                     {"launches", wire::kLaunches},
-                                                    {"records", wire::kRecords}}));
+                                                    {"records", wire::kRecords},
+                                                    {"operations", wire::kOperations},
+                                                    {"operation_classes",
+                                                     wire::kOperationClasses}}));
 }
 
 TEST(WireFieldsTest, Columns) {
@@ -62,6 +66,22 @@ TEST(WireFieldsTest, Columns) {
                     {"untimed_nodes", wire::kUntimedNodes},
                     {"template_targets", wire::kTemplateTargets},
                     {"template_nodes", wire::kTemplateNodes}}));
+  EXPECT_EQ(FieldsOf(*Operations::descriptor()),
+            (Fields{{"classes", wire::kOperationClassIds},
+                    {"correlation_ids", wire::kOperationCorrelationIds},
+                    {"start_gaps_ns", wire::kOperationStartGapsNs},
+                    {"durations_ns", wire::kOperationDurationsNs},
+                    {"streams", wire::kOperationStreams},
+                    {"node_ids", wire::kOperationNodeIds},
+                    {"amounts", wire::kOperationAmounts},
+                    {"details", wire::kOperationDetails}}));
+}
+
+TEST(WireFieldsTest, OperationKinds) {
+  EXPECT_EQ(kMemcpyOperation, static_cast<uint32_t>(OPERATION_MEMCPY));
+  EXPECT_EQ(kMemsetOperation, static_cast<uint32_t>(OPERATION_MEMSET));
+  EXPECT_EQ(kSynchronizationOperation, static_cast<uint32_t>(OPERATION_SYNCHRONIZATION));
+  EXPECT_EQ(kEventRecordOperation, static_cast<uint32_t>(OPERATION_EVENT_RECORD));
 }
 
 }  // namespace
