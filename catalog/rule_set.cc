@@ -293,8 +293,9 @@ bool CompiledRules::Apply(const CompiledRule& rule, Subject& subject, KernelClas
     result.path = *rule.path;
   } else {
     const CompiledOwner* owner = FindOwner(subject, rule.kind);
-    // A product that nobody owns can be the user's: it stays unknown.
-    const Path unowned = rule.kind == Kind::kGemm ? Path::kUnknown : Path::kOther;
+    // A product that nobody owns can be the user's, and so can any plain C name: they stay unknown.
+    const bool anybodys = rule.kind == Kind::kGemm || subject.plain;
+    const Path unowned = anybodys ? Path::kUnknown : Path::kOther;
     result.path = owner == nullptr ? unowned : owner->path;
   }
   if (!say.a_dtype().empty()) result.a_dtype = DtypeField(say.a_dtype(), captures);
