@@ -7,6 +7,8 @@
 #include "cupti_tracer/core/tensor_map_calls.h"
 #include "cupti_tracer/graphs/graph_callbacks.h"
 
+#include <vector>
+
 namespace hotproof::tracer {
 namespace {
 
@@ -19,16 +21,24 @@ void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callb
   Collection& collection = session.collection();
   if (!Succeeded(data)) return collection.file.counters().CountRefused();
   const uint32_t launches = LaunchesOfCall(id, data.functionParams);
+  std::vector<LaunchTable::Launch> several;
   for (uint32_t i = 0; i < launches; ++i) {
-    const LaunchDescription description = DescribeLaunch(id, data, i);
+    LaunchDescription description = DescribeLaunch(id, data, i);
+    if (IsLegacyLaunch(id)) collection.sites.AddFunctionState(description);
     const uint32_t site = collection.sites.Resolve(description);
     collection.file.counters().CountSite(site);
-    if (session.timing()) {
-      const uint32_t stream = collection.streams.Find(data.context, data.contextUid,
-                                                      description.stream,
-                                                      description.per_thread_stream);
-      collection.launches.Publish(data.correlationId, trace::Target::Site(site), stream);
+    if (!session.timing()) continue;
+    const trace::Target target = trace::Target::Site(site);
+    if (launches > 1) {
+      several.push_back({data.correlationId, target, collection.streams.FindAnywhere(description.stream)});
+      continue;
     }
+    const uint32_t stream = collection.streams.Find(
+        data.context, data.contextUid, description.stream, description.per_thread_stream);
+    collection.launches.Publish(data.correlationId, target, stream);
+  }
+  if (!several.empty()) {
+    collection.launches.PublishSeveral(data.correlationId, std::move(several));
   }
 }
 
@@ -103,6 +113,20 @@ void OnDriverExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackDat
     case CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress:
       if (Succeeded(data)) {
         OnTensorMapCall(session.collection().sites, id, data.functionParams);
+      }
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuFuncSetBlockShape:
+      if (Succeeded(data)) {
+        const auto& p = ParamsOf<cuFuncSetBlockShape_params>(data);
+        const uint32_t block[] = {static_cast<uint32_t>(p.x), static_cast<uint32_t>(p.y),
+                                  static_cast<uint32_t>(p.z)};
+        session.collection().sites.OnBlockShape(p.hfunc, block);
+      }
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuFuncSetSharedSize:
+      if (Succeeded(data)) {
+        const auto& p = ParamsOf<cuFuncSetSharedSize_params>(data);
+        session.collection().sites.OnSharedSize(p.hfunc, p.bytes);
       }
       break;
     case CUPTI_DRIVER_TRACE_CBID_cuModuleLoad:

@@ -54,7 +54,10 @@ namespace hotproof::tracer {
   X(KernelGetName, cuKernelGetName)                         \
   X(FuncGetModule, cuFuncGetModule)                         \
   X(KernelGetFunction, cuKernelGetFunction)                 \
-  X(PointerGetAttribute, cuPointerGetAttribute)
+  X(PointerGetAttribute, cuPointerGetAttribute)             \
+  X(StreamGetCtx, cuStreamGetCtx)                           \
+  X(GraphKernelNodeGetParams, cuGraphKernelNodeGetParams_v2) \
+  X(GraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute)
 
 #define HOTPROOF_POINTER(member, symbol) decltype(&::symbol) member = nullptr;
 

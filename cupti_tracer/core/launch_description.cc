@@ -1,6 +1,5 @@
 #include "cupti_tracer/core/launch_description.h"
 
-
 namespace hotproof::tracer {
 namespace {
 
@@ -95,6 +94,11 @@ bool IsKernelLaunch(CUpti_CallbackId cbid) {
   }
 }
 
+bool IsLegacyLaunch(CUpti_CallbackId cbid) {
+  return cbid == CUPTI_DRIVER_TRACE_CBID_cuLaunch || cbid == CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid ||
+         cbid == CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync;
+}
+
 bool IsGraphLaunch(CUpti_CallbackId cbid) {
   return cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
          cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz;
@@ -182,6 +186,28 @@ LaunchDescription DescribeLaunch(CUpti_CallbackId cbid, const CUpti_CallbackData
       break;
   }
   return d;
+}
+
+bool DescribeKernelNode(const Driver& driver, CUgraphNode node, LaunchDescription& d) {
+  d = LaunchDescription();
+  d.captured = true;
+  CUDA_KERNEL_NODE_PARAMS params{};
+  if (driver.GraphKernelNodeGetParams == nullptr || driver.GraphKernelNodeGetAttribute == nullptr ||
+      driver.GraphKernelNodeGetParams(node, &params) != CUDA_SUCCESS) {
+    return false;
+  }
+  FromNodeParams(params, d);
+  for (const CUlaunchAttributeID id :
+       {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+        CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE}) {
+    CUlaunchAttribute attribute{};
+    attribute.id = id;
+    // An attribute that this driver does not know was not set either.
+    if (driver.GraphKernelNodeGetAttribute(node, id, &attribute.value) == CUDA_SUCCESS) {
+      ReadAttributes(&attribute, 1, d);
+    }
+  }
+  return true;
 }
 
 bool DescribeKernelNode(CUpti_CallbackId cbid, const void* params, LaunchDescription& d) {

@@ -7,15 +7,23 @@
 
 #include <cstdint>
 
+#include "cupti_tracer/core/cupti_api.h"
+
 namespace hotproof::tracer {
 
-struct LaunchDescription {
+// Launch attributes that are part of a site. A graph node keeps them when its parameters change.
+struct KernelAttributes {
+  uint32_t cluster[3] = {};
+  bool cooperative = false, programmatic = false;
+  bool device_updatable = false;  // a graph node that kernels may change
+};
+
+struct LaunchDescription : KernelAttributes {
   CUfunction function = nullptr;
   const char* symbol_name = nullptr;  // mangled; null for graph nodes built by hand
-  uint32_t grid[3] = {}, block[3] = {}, cluster[3] = {};
+  uint32_t grid[3] = {}, block[3] = {};  // block 0, 0, 0: not known (IsLegacyLaunch)
   uint32_t dynamic_shared_bytes = 0;
-  bool cooperative = false, programmatic = false, captured = false;
-  bool device_updatable = false;  // a graph node that kernels may change
+  bool captured = false;
   void** kernel_params = nullptr;
   void** extra = nullptr;
   uint32_t cbid = 0;
@@ -25,6 +33,8 @@ struct LaunchDescription {
 
 // The driver entry points that launch kernels, eagerly or into a capture.
 bool IsKernelLaunch(CUpti_CallbackId cbid);
+// Of them, those that take block and shared memory from calls made before (cuFuncSetBlockShape).
+bool IsLegacyLaunch(CUpti_CallbackId cbid);
 bool IsGraphLaunch(CUpti_CallbackId cbid);
 // Entry points that add a kernel node to a graph by hand.
 bool IsKernelNodeCall(CUpti_CallbackId cbid);
@@ -35,5 +45,10 @@ uint32_t LaunchesOfCall(CUpti_CallbackId cbid, const void* params);
 LaunchDescription DescribeLaunch(CUpti_CallbackId cbid, const CUpti_CallbackData& data, uint32_t index);
 // False when the node of this call is no kernel node.
 bool DescribeKernelNode(CUpti_CallbackId cbid, const void* params, LaunchDescription& description);
+
+// The kernel node `node` of a graph as the driver knows it now, attributes included but for
+// `programmatic`, which is no attribute of nodes. False when the driver does not tell. Calls the driver;
+// the description is valid until the node changes.
+bool DescribeKernelNode(const Driver& driver, CUgraphNode node, LaunchDescription& description);
 
 }  // namespace hotproof::tracer

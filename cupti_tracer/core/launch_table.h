@@ -3,11 +3,18 @@
 // the record side under the trace's lock.
 //
 // A ring indexed by correlation id: CUPTI gives every API call a new 32-bit id, ascending, so a slot is
-// reused only after kSlots further calls.
+// reused only after kSlots further calls. A call that launches on several devices has its launches in a
+// small table beside the ring.
+//
+// Publisher and lister meet without a lock: the publisher stores its slot and then reads how far the
+// lister has come, the lister stores how far it comes and then reads the slots. Were these not
+// sequentially consistent, each could miss the other (a store may be delayed past a later load, on x86
+// too) and the launch would never be listed; so all four accesses are, and one of the two sees it.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -26,29 +33,41 @@ class LaunchTable {
     uint32_t stream = 0;
   };
 
+  // At most this many calls with several launches are remembered at a time.
+  static constexpr size_t kMaxSeveral = 1 << 12;
+
   // After a launch call has returned successfully and was counted.
   void Publish(uint32_t correlation_id, trace::Target target, uint32_t stream) {
-    Slot& slot = slots_[correlation_id % kSlots];
-    slot.stream.store(stream, std::memory_order_relaxed);
-    slot.launch.store(Pack(correlation_id, target), std::memory_order_release);
-    // The lister may have passed this id while the call was still running.
-    uint32_t newest = newest_.load(std::memory_order_relaxed);
-    while ((newest == 0 || static_cast<int32_t>(correlation_id - newest) > 0) &&
-           !newest_.compare_exchange_weak(newest, correlation_id, std::memory_order_acq_rel)) {
+    PublishSlot(correlation_id, target.wire(), stream);
+  }
+  // The same for a call that launched more than once, on a stream each.
+  void PublishSeveral(uint32_t correlation_id, std::vector<Launch> launches) {
+    {
+      std::lock_guard lock(rare_mutex_);
+      if (several_.size() >= kMaxSeveral) several_.erase(several_.begin());
+      several_[correlation_id] = std::move(launches);
     }
-    if (static_cast<int32_t>(correlation_id - listed_until_.load(std::memory_order_acquire)) < 0) {
-      std::lock_guard lock(late_mutex_);
-      late_.push_back(correlation_id);
-    }
+    PublishSlot(correlation_id, kSeveral, 0);
   }
 
-  // What the launch `correlation_id` asked for; unknown if it is not (or no longer) here.
-  Launch Find(uint32_t correlation_id) const {
+  // What the launch `correlation_id` asked for; of a call with several, on `stream`. Unknown if it is
+  // not (or no longer) here.
+  Launch Find(uint32_t correlation_id, uint32_t stream = 0) const {
     const Slot& slot = slots_[correlation_id % kSlots];
     const uint64_t packed = slot.launch.load(std::memory_order_acquire);
     if (static_cast<uint32_t>(packed >> 32) != correlation_id) return {};
-    return {correlation_id, trace::Target::FromWire(static_cast<uint32_t>(packed) & kTargetMask),
-            slot.stream.load(std::memory_order_relaxed)};
+    const uint32_t target = static_cast<uint32_t>(packed) & kTargetMask;
+    if (target != kSeveral) {
+      return {correlation_id, trace::Target::FromWire(target),
+              slot.stream.load(std::memory_order_relaxed)};
+    }
+    std::lock_guard lock(rare_mutex_);
+    const auto found = several_.find(correlation_id);
+    if (found == several_.end()) return {};
+    for (const Launch& launch : found->second) {
+      if (launch.stream == stream) return launch;
+    }
+    return {};
   }
 
   // Calls `list(Launch)` once for each published launch that has not been listed: ascending ids, then
@@ -65,11 +84,11 @@ class LaunchTable {
       dropped_possible_ += until - from - kSlots;
       from = until - kSlots;
     }
-    listed_until_.store(until, std::memory_order_release);
+    listed_until_.store(until, std::memory_order_seq_cst);
     for (uint32_t id = from; id != until; ++id) ListOne(id, list);
     std::vector<uint32_t> late;
     {
-      std::lock_guard lock(late_mutex_);
+      std::lock_guard lock(rare_mutex_);
       late.swap(late_);
     }
     for (uint32_t id : late) ListOne(id, list);
@@ -82,22 +101,46 @@ class LaunchTable {
  private:
   static constexpr uint32_t kListedBit = 1u << 31;
   static constexpr uint32_t kTargetMask = kListedBit - 1;
+  static constexpr uint32_t kSeveral = kTargetMask;  // no target: ids do not reach so far
   struct Slot {
     std::atomic<uint64_t> launch{0};  // correlation id << 32 | listed << 31 | target
     std::atomic<uint32_t> stream{0};
   };
-  static uint64_t Pack(uint32_t correlation_id, trace::Target target) {
-    return static_cast<uint64_t>(correlation_id) << 32 | target.wire();
+  void PublishSlot(uint32_t correlation_id, uint32_t target, uint32_t stream) {
+    Slot& slot = slots_[correlation_id % kSlots];
+    slot.stream.store(stream, std::memory_order_relaxed);
+    slot.launch.store(static_cast<uint64_t>(correlation_id) << 32 | target,
+                      std::memory_order_seq_cst);
+    uint32_t newest = newest_.load(std::memory_order_relaxed);
+    while ((newest == 0 || static_cast<int32_t>(correlation_id - newest) > 0) &&
+           !newest_.compare_exchange_weak(newest, correlation_id, std::memory_order_acq_rel)) {
+    }
+    // The lister may have passed this id while the call was still running.
+    const uint32_t listed_until = listed_until_.load(std::memory_order_seq_cst);
+    if (static_cast<int32_t>(correlation_id - listed_until) < 0) {
+      std::lock_guard lock(rare_mutex_);
+      late_.push_back(correlation_id);
+    }
   }
   template <typename List>
   void ListOne(uint32_t id, List& list) {
     Slot& slot = slots_[id % kSlots];
-    uint64_t packed = slot.launch.load(std::memory_order_acquire);
+    const uint64_t packed = slot.launch.load(std::memory_order_seq_cst);
     if (static_cast<uint32_t>(packed >> 32) != id || (packed & kListedBit) != 0 || packed == 0) return;
     // Both the lister and a late call may come here: the first to set the bit lists it.
     if ((slot.launch.fetch_or(kListedBit, std::memory_order_acq_rel) & kListedBit) != 0) return;
-    list(Launch{id, trace::Target::FromWire(static_cast<uint32_t>(packed) & kTargetMask),
-                slot.stream.load(std::memory_order_relaxed)});
+    const uint32_t target = static_cast<uint32_t>(packed) & kTargetMask;
+    if (target != kSeveral) {
+      list(Launch{id, trace::Target::FromWire(target), slot.stream.load(std::memory_order_relaxed)});
+      return;
+    }
+    std::vector<Launch> launches;
+    {
+      std::lock_guard lock(rare_mutex_);
+      const auto found = several_.find(id);
+      if (found != several_.end()) launches = found->second;
+    }
+    for (const Launch& launch : launches) list(launch);
   }
 
   std::unique_ptr<Slot[]> slots_{new Slot[kSlots]()};
@@ -105,8 +148,9 @@ class LaunchTable {
   std::atomic<uint32_t> listed_until_{0};
   bool started_ = false;
   uint64_t dropped_possible_ = 0;
-  std::mutex late_mutex_;
+  mutable std::mutex rare_mutex_;  // of what follows
   std::vector<uint32_t> late_;
+  std::map<uint32_t, std::vector<Launch>> several_;
 };
 
 // Extends 32-bit correlation ids to 64 bits across a wrap-around: the value nearest to the last one.

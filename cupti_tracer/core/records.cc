@@ -95,7 +95,7 @@ bool RecordSink::AgreesLocked(SiteInfo& site, const CUpti_ActivityKernel10& r,
   GridOf(r, grid, block);
   if (std::memcmp(grid, site.grid, sizeof grid) != 0) return false;
   if (std::memcmp(block, site.block, sizeof block) != 0) {
-    // cuLaunch and cuLaunchGrid take the block from earlier calls that are not followed.
+    // Not known: a legacy launch whose block was set before the tracer came.
     if (site.block[0] != 0) return false;
   }
   const uint32_t generation = sites_.generation();
@@ -135,7 +135,8 @@ uint32_t RecordSink::AttributesLocked(SiteInfo& site, const CUpti_ActivityKernel
 void RecordSink::AddLocked(const CUpti_ActivityKernel10& r, bool final_try) {
   trace::Writer* writer = file_.writer_locked();
   if (writer == nullptr) return;
-  LaunchTable::Launch launch = launches_.Find(r.correlationId);
+  const uint32_t stream = streams_.InternLocked(r.deviceId, r.contextId, r.streamId);
+  LaunchTable::Launch launch = launches_.Find(r.correlationId, stream);
   if (!launch.target.is_known()) {
     // The launch call may not have returned yet.
     if (!final_try && waiting_.size() < kMaxWaiting) {
@@ -154,7 +155,7 @@ void RecordSink::AddLocked(const CUpti_ActivityKernel10& r, bool final_try) {
   entry.start_ns = r.start;
   entry.end_ns = r.end;
   entry.target = launch.target;
-  entry.stream = streams_.InternLocked(r.deviceId, r.contextId, r.streamId);
+  entry.stream = stream;
   if (launch.target.is_graph()) {
     const GraphRegistry::Place place =
         graphs_.FindNodeLocked(launch.target.id(), r.graphNodeId);
@@ -194,7 +195,9 @@ void RecordSink::Tick(bool last) {
   retry.swap(waiting_);
   for (Waiting& waiting : retry) {
     waiting.record.name = waiting.name.c_str();
-    const bool known = launches_.Find(waiting.record.correlationId).target.is_known();
+    const CUpti_ActivityKernel10& r = waiting.record;
+    const uint32_t stream = streams_.InternLocked(r.deviceId, r.contextId, r.streamId);
+    const bool known = launches_.Find(r.correlationId, stream).target.is_known();
     if (known || last || waiting.ticks >= 4) {
       AddLocked(waiting.record, /*final_try=*/true);
     } else {

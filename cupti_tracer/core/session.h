@@ -28,7 +28,7 @@ struct Collection {
              const Driver& driver, BufferPool& pool)
       : file(directory, stem),
         sites(file, driver),
-        streams(file, cupti),
+        streams(file, cupti, driver),
         graphs(file, cupti),
         records(file, cupti, pool, sites, streams, graphs, launches) {}
 
@@ -58,6 +58,7 @@ class Session {
 
   bool timing() const { return timing_.load(std::memory_order_relaxed); }
   const Cupti& cupti() const { return cupti_; }
+  const Driver& driver() const { return driver_; }
   BufferPool& pool() { return pool_; }
 
   // A point from which a phase may begin, named by the program.

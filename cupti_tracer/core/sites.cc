@@ -187,6 +187,31 @@ uint32_t Sites::Resolve(const LaunchDescription& d) {
   return site;
 }
 
+Sites::FunctionState& Sites::FunctionStateLocked(CUfunction function) {
+  FunctionState& state = function_states_[function];
+  if (state.generation != generation()) state = {.generation = generation()};
+  return state;
+}
+
+void Sites::OnBlockShape(CUfunction function, const uint32_t (&block)[3]) {
+  std::lock_guard lock(file_.mutex());
+  FunctionState& state = FunctionStateLocked(function);
+  std::memcpy(state.block, block, sizeof state.block);
+}
+
+void Sites::OnSharedSize(CUfunction function, uint32_t bytes) {
+  std::lock_guard lock(file_.mutex());
+  FunctionStateLocked(function).shared_bytes = bytes;
+}
+
+void Sites::AddFunctionState(LaunchDescription& d) {
+  std::lock_guard lock(file_.mutex());
+  const auto found = function_states_.find(d.function);
+  if (found == function_states_.end() || found->second.generation != generation()) return;
+  std::memcpy(d.block, found->second.block, sizeof d.block);
+  d.dynamic_shared_bytes = found->second.shared_bytes;
+}
+
 // `arguments`: gathered, not masked.
 uint32_t Sites::ResolveSlow(const LaunchDescription& d, KernelInfo& kernel,
                             ArgumentBytes& arguments) {

@@ -56,6 +56,12 @@ class Sites {
   // The site of a launch; 0 when every id is taken. An eager launch's site is on disk on return.
   uint32_t Resolve(const LaunchDescription& description);
 
+  // cuFuncSetBlockShape and cuFuncSetSharedSize: what legacy launches of the function take.
+  void OnBlockShape(CUfunction function, const uint32_t (&block)[3]);
+  void OnSharedSize(CUfunction function, uint32_t bytes);
+  // Fills in what a legacy launch takes from those calls; nothing if they were not seen.
+  void AddFunctionState(LaunchDescription& description);
+
   // A site for a record that no callback explains. Trace lock held.
   uint32_t ResolveUnattributedLocked(std::string_view kernel_name, const uint32_t (&grid)[3],
                                      const uint32_t (&block)[3], uint32_t dynamic_shared_bytes,
@@ -106,6 +112,13 @@ class Sites {
     uint32_t generation = 0;
   };
   std::unordered_map<CUfunction, FunctionEntry> functions_;
+  struct FunctionState {
+    uint32_t block[3] = {};
+    uint32_t shared_bytes = 0;
+    uint32_t generation = 0;
+  };
+  FunctionState& FunctionStateLocked(CUfunction function);
+  std::unordered_map<CUfunction, FunctionState> function_states_;
   std::unordered_map<std::string, KernelInfo*> kernels_;  // by name, hash and layout
   std::deque<KernelInfo> kernel_storage_;
   std::deque<ArgumentLayout> layout_storage_;

@@ -48,6 +48,17 @@ uint32_t Streams::Find(CUcontext context, uint32_t context_id, CUstream stream, 
   return id;
 }
 
+uint32_t Streams::FindAnywhere(CUstream stream) {
+  CUcontext context = nullptr;
+  uint32_t context_id = 0;
+  if (driver_.StreamGetCtx == nullptr || driver_.StreamGetCtx(stream, &context) != CUDA_SUCCESS ||
+      cupti_.GetContextId == nullptr ||
+      cupti_.GetContextId(context, &context_id) != CUPTI_SUCCESS) {
+    return 0;
+  }
+  return Find(context, context_id, stream, /*per_thread=*/false);
+}
+
 uint32_t Streams::InternLocked(uint32_t device_id, uint32_t context_id, uint32_t stream_id) {
   const std::tuple key(device_id, context_id, stream_id);
   if (last_id_ != 0 && key == last_key_) return last_id_;

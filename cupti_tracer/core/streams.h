@@ -17,10 +17,13 @@ namespace hotproof::tracer {
 
 class Streams {
  public:
-  Streams(TraceFile& file, const Cupti& cupti) : file_(file), cupti_(cupti) {}
+  Streams(TraceFile& file, const Cupti& cupti, const Driver& driver)
+      : file_(file), cupti_(cupti), driver_(driver) {}
 
   // The Stream id of a launch; 0 if CUPTI does not know the stream.
   uint32_t Find(CUcontext context, uint32_t context_id, CUstream stream, bool per_thread);
+  // The same for a stream of a context that is not the calling thread's. Asks the driver each time.
+  uint32_t FindAnywhere(CUstream stream);
   // Of a record. Trace lock held.
   uint32_t InternLocked(uint32_t device_id, uint32_t context_id, uint32_t stream_id);
   // A stream or context is going away: its handle may be given out again.
@@ -29,6 +32,7 @@ class Streams {
  private:
   TraceFile& file_;
   const Cupti& cupti_;
+  const Driver& driver_;
   std::atomic<uint32_t> generation_{NewGeneration()};
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> ids_;  // trace lock
   // The last stream that a record named: records come in runs.

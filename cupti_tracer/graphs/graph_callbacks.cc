@@ -37,7 +37,7 @@ void OnNodeCreated(Session& session, const CUpti_GraphData& graph) {
   Collection& collection = session.collection();
   const uint32_t site = collection.sites.Resolve(description);
   collection.graphs.OnNodeSite(graph.node, site);
-  if (description.device_updatable) collection.graphs.OnNodeDeviceUpdatable(graph.node);
+  collection.graphs.OnNodeAttributes(graph.node, description);
 }
 
 // Parameters of a node of a graph, or of an exec by its source graph's node.
@@ -57,26 +57,52 @@ void OnSetParamsExit(Session& session, CUpti_CallbackId id, const CUpti_Callback
   }
   session.OnContext();
   Collection& collection = session.collection();
-  const uint32_t site = collection.sites.Resolve(description);
+  CUgraphExec exec = nullptr;
+  CUgraphNode node = nullptr;
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2: {
       const auto& p = ParamsOf<cuGraphExecKernelNodeSetParams_v2_params>(data);
-      collection.graphs.OnExecNodeSite(p.hGraphExec, p.hNode, site);
+      exec = p.hGraphExec;
+      node = p.hNode;
       break;
     }
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams: {
       const auto& p = ParamsOf<cuGraphExecNodeSetParams_params>(data);
-      collection.graphs.OnExecNodeSite(p.hGraphExec, p.hNode, site);
+      exec = p.hGraphExec;
+      node = p.hNode;
       break;
     }
     case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetParams:
-      collection.graphs.OnNodeSite(ParamsOf<cuGraphNodeSetParams_params>(data).hNode, site);
+      node = ParamsOf<cuGraphNodeSetParams_params>(data).hNode;
       break;
     default:
-      collection.graphs.OnNodeSite(ParamsOf<cuGraphKernelNodeSetParams_v2_params>(data).hNode, site);
+      node = ParamsOf<cuGraphKernelNodeSetParams_v2_params>(data).hNode;
       break;
   }
+  static_cast<KernelAttributes&>(description) = exec == nullptr
+                                                    ? collection.graphs.AttributesOf(node)
+                                                    : collection.graphs.AttributesOf(exec, node);
+  const uint32_t site = collection.sites.Resolve(description);
+  if (exec == nullptr) {
+    collection.graphs.OnNodeSite(node, site);
+  } else {
+    collection.graphs.OnExecNodeSite(exec, node, site);
+  }
+}
+
+// A node of a graph has other attributes now: another site, of which the driver knows the rest.
+void OnAttributesExit(Session& session, CUgraphNode node) {
+  session.OnContext();
+  Collection& collection = session.collection();
+  LaunchDescription description;
+  uint32_t site = 0;  // not guessed, where the driver does not tell
+  if (DescribeKernelNode(session.driver(), node, description)) {
+    description.programmatic = collection.graphs.AttributesOf(node).programmatic;
+    site = collection.sites.Resolve(description);
+    collection.graphs.OnNodeAttributes(node, description);
+  }
+  collection.graphs.OnNodeSite(node, site);
 }
 
 void OnInstantiateExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
@@ -135,6 +161,16 @@ void OnGraphCallExit(Session& session, CUpti_CallbackId id, const CUpti_Callback
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams:
       OnSetParamsExit(session, id, data);
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetAttribute:
+      if (Succeeded(data)) {
+        OnAttributesExit(session, ParamsOf<cuGraphKernelNodeSetAttribute_params>(data).hNode);
+      }
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeCopyAttributes:
+      if (Succeeded(data)) {
+        OnAttributesExit(session, ParamsOf<cuGraphKernelNodeCopyAttributes_params>(data).dst);
+      }
       break;
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2:

@@ -51,10 +51,25 @@ void GraphRegistry::OnNodeSite(CUgraphNode node, uint32_t site) {
   if (found != nodes_.end()) found->second.site = site;
 }
 
-void GraphRegistry::OnNodeDeviceUpdatable(CUgraphNode node) {
+void GraphRegistry::OnNodeAttributes(CUgraphNode node, const KernelAttributes& attributes) {
   std::lock_guard lock(file_.mutex());
   const auto found = nodes_.find(node);
-  if (found != nodes_.end()) found->second.device_updatable = true;
+  if (found != nodes_.end()) found->second.attributes = attributes;
+}
+
+KernelAttributes GraphRegistry::AttributesOf(CUgraphNode node) {
+  std::lock_guard lock(file_.mutex());
+  const auto found = nodes_.find(node);
+  return found == nodes_.end() ? KernelAttributes() : found->second.attributes;
+}
+
+KernelAttributes GraphRegistry::AttributesOf(CUgraphExec handle, CUgraphNode original) {
+  std::lock_guard lock(file_.mutex());
+  const auto exec = execs_.find(handle);
+  if (exec == execs_.end()) return {};
+  const auto place = exec->second.by_original.find(original);
+  if (place == exec->second.by_original.end()) return {};
+  return exec->second.nodes[place->second].node.attributes;
 }
 
 void GraphRegistry::OnNodeCloned(CUgraphNode original, CUgraphNode node) {
@@ -64,7 +79,7 @@ void GraphRegistry::OnNodeCloned(CUgraphNode original, CUgraphNode node) {
   if (from == nodes_.end()) return;
   Node& to = nodes_[node];
   to.site = from->second.site;
-  to.device_updatable = from->second.device_updatable;
+  to.attributes = from->second.attributes;
   // The clone's own type came with its CREATE_STARTING.
 }
 
@@ -161,9 +176,12 @@ void GraphRegistry::OnExecNodeUpdated(CUgraphExec exec, CUgraphNode exec_node,
                                       CUgraphNode source_node) {
   std::lock_guard lock(file_.mutex());
   const auto source = nodes_.find(source_node);
-  const uint32_t site = source == nodes_.end() ? 0 : source->second.site;
+  const Node by = source == nodes_.end() ? Node{} : source->second;
   ChangeLocked(exec, &Exec::by_handle, exec_node, [&](Exec& changed, ExecNode& node) {
-    node.node.site = site;
+    node.node.site = by.site;
+    const bool updatable = node.node.attributes.device_updatable || by.attributes.device_updatable;
+    node.node.attributes = by.attributes;
+    node.node.attributes.device_updatable = updatable;
     // Later calls name the exec's nodes by the new source graph's.
     changed.by_original[source_node] = static_cast<size_t>(&node - changed.nodes.data());
   });
@@ -189,7 +207,7 @@ void GraphRegistry::ComposeLocked(Exec& exec) {
   trace::GraphEntry entry;
   for (const ExecNode& node : exec.nodes) {
     if (node.node.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) AddCaveat(exec.caveats, kCaveatConditional);
-    if (node.node.device_updatable) AddCaveat(exec.caveats, kCaveatDeviceUpdatable);
+    if (node.node.attributes.device_updatable) AddCaveat(exec.caveats, kCaveatDeviceUpdatable);
     if (node.node.type != CU_GRAPH_NODE_TYPE_KERNEL) {
       ++entry.other_nodes;
     } else if (!node.enabled) {

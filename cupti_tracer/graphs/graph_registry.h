@@ -19,6 +19,7 @@
 
 #include "cupti_tracer/core/cupti_api.h"
 #include "cupti_tracer/core/generation.h"
+#include "cupti_tracer/core/launch_description.h"
 #include "cupti_tracer/core/trace_file.h"
 #include "trace/format.h"
 
@@ -33,12 +34,13 @@ class GraphRegistry {
   struct Node {
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
     uint32_t site = 0;  // 0: no kernel, or one that no callback explained
-    bool device_updatable = false;
+    KernelAttributes attributes;
   };
   // GRAPHNODE_CREATE_STARTING alone tells a node's type.
   void OnNodeStarting(CUgraphNode node, CUgraphNodeType type);
+  // A node's kernel; its attributes stay as they are.
   void OnNodeSite(CUgraphNode node, uint32_t site);
-  void OnNodeDeviceUpdatable(CUgraphNode node);
+  void OnNodeAttributes(CUgraphNode node, const KernelAttributes& attributes);
   void OnNodeCloned(CUgraphNode original, CUgraphNode node);
   void OnNodeDestroyed(CUgraphNode node);
 
@@ -49,6 +51,10 @@ class GraphRegistry {
   // After the instantiating call: it allowed launches from the device, which CUPTI cannot count.
   void OnExecDeviceLaunchable(CUgraphExec exec);
   void OnExecDestroyed(CUgraphExec exec);
+
+  // What new parameters of a node do not change: a graph's node, or an exec's by its original.
+  KernelAttributes AttributesOf(CUgraphNode node);
+  KernelAttributes AttributesOf(CUgraphExec exec, CUgraphNode original);
 
   // Changes of an exec; `original`: the node of the graph it was instantiated from.
   void OnExecNodeSite(CUgraphExec exec, CUgraphNode original, uint32_t site);

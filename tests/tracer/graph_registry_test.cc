@@ -178,7 +178,9 @@ TEST_F(GraphRegistryTest, AGraphThatTheDeviceMayLaunchIsInTheTraceWithoutAHostLa
 
 TEST_F(GraphRegistryTest, ParametersOfADeviceUpdatableNodeKeepItSo) {
   const CUgraphNode a = Node(0x10, 5);
-  graphs_.OnNodeDeviceUpdatable(a);
+  KernelAttributes updatable;
+  updatable.device_updatable = true;
+  graphs_.OnNodeAttributes(a, updatable);
   graphs_.OnNodeSite(a, 6);
   graphs_.OnInstantiateEntered();
   Clone(a, 0x11, 0x200000000);

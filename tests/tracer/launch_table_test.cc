@@ -47,6 +47,17 @@ TEST(LaunchTableTest, ListsALaunchWhoseCallReturnedLate) {
   EXPECT_THAT(ListIds(table), ElementsAre(4));
 }
 
+TEST(LaunchTableTest, OneCallMayLaunchOnSeveralStreams) {
+  LaunchTable table;
+  table.Publish(4, trace::Target::Site(1), 1);
+  table.PublishSeveral(5, {{5, trace::Target::Site(2), 1}, {5, trace::Target::Site(3), 2}});
+  EXPECT_EQ(table.Find(5, 1).target, trace::Target::Site(2));
+  EXPECT_EQ(table.Find(5, 2).target, trace::Target::Site(3));
+  EXPECT_FALSE(table.Find(5, 3).target.is_known());
+  EXPECT_THAT(ListIds(table), ElementsAre(4, 5, 5));
+  EXPECT_THAT(ListIds(table), IsEmpty());
+}
+
 TEST(LaunchTableTest, FirstIdMayBeLarge) {
   LaunchTable table;
   table.Publish(5'000'000, trace::Target::Site(1), 1);
@@ -92,6 +103,39 @@ TEST(LaunchTableTest, ListsEachLaunchOnceWhileThreadsPublish) {
   };
   while (running > 0) list();
   for (std::thread& thread : threads) thread.join();
+  list();
+  for (uint32_t id = 1; id < seen.size(); ++id) ASSERT_EQ(seen[id], 1u) << "id " << id;
+}
+
+// Two threads whose calls return out of order, against a lister that never rests: an id that is published
+// just as the lister passes it is listed by one of the two.
+TEST(LaunchTableTest, ListsEachLaunchOnceWhenCallsReturnLate) {
+  constexpr uint32_t kIds = 1'000'000;
+  LaunchTable table;
+  std::atomic<uint32_t> running{2};
+  std::atomic<uint32_t> ahead{0};
+  std::vector<uint32_t> seen(kIds + 1);
+  std::thread early([&] {
+    for (uint32_t id = 2; id <= kIds; id += 2) {
+      table.Publish(id, trace::Target::Site(1), 1);
+      ahead.store(id, std::memory_order_release);
+    }
+    --running;
+  });
+  std::thread late([&] {
+    for (uint32_t id = 1; id <= kIds; id += 2) {
+      while (ahead.load(std::memory_order_acquire) <= id) {
+      }
+      table.Publish(id, trace::Target::Site(1), 1);
+    }
+    --running;
+  });
+  const auto list = [&] {
+    table.ListNew([&](const LaunchTable::Launch& launch) { ++seen[launch.correlation_id]; });
+  };
+  while (running > 0) list();
+  early.join();
+  late.join();
   list();
   for (uint32_t id = 1; id < seen.size(); ++id) ASSERT_EQ(seen[id], 1u) << "id " << id;
 }

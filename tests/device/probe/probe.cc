@@ -8,7 +8,7 @@
 
 int main(int argc, char** argv) {
   const probe::Scenario* const tables[] = {probe::kEagerScenarios, probe::kGraphScenarios,
-                                           probe::kProcessScenarios};
+                                           probe::kProcessScenarios, probe::kRareScenarios};
   for (const probe::Scenario* table : tables) {
     for (; table->name != nullptr; ++table) {
       if (argc == 1) printf("%s\n", table->name);

@@ -11,5 +11,6 @@ struct Scenario {
 extern const Scenario kEagerScenarios[];  // ends with a null name
 extern const Scenario kGraphScenarios[];
 extern const Scenario kProcessScenarios[];
+extern const Scenario kRareScenarios[];
 
 }  // namespace probe

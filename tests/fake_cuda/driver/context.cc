@@ -1,7 +1,10 @@
-// Start, devices, contexts, and looking functions up.
+// Start, devices, contexts, and looking functions up. There is one device, or as many as
+// FAKE_CUDA_DEVICES says.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -14,11 +17,20 @@ namespace fake_cuda {
 namespace {
 
 std::mutex g_mutex;
-CUcontext g_primary = nullptr;
+constexpr int kMaxDevices = 8;
+CUcontext g_primary[kMaxDevices] = {};
 std::atomic<uint32_t> g_contexts{0};
 
-CUcontext NewContext(bool primary) {
+int DeviceCount() {
+  const char* text = getenv("FAKE_CUDA_DEVICES");
+  return text == nullptr ? 1 : std::clamp(atoi(text), 1, kMaxDevices);
+}
+
+bool IsDevice(CUdevice device) { return device >= 0 && device < DeviceCount(); }
+
+CUcontext NewContext(bool primary, CUdevice device) {
   auto* context = new CUctx_st;
+  context->device = device;
   context->id = g_contexts.fetch_add(1) + 1;
   context->primary = primary;
   context->null_stream.context = context->per_thread_stream.context = context;
@@ -48,14 +60,14 @@ FAKE_EXPORT CUresult cuDriverGetVersion(int* version) {
 
 FAKE_EXPORT CUresult cuDeviceGetCount(int* count) {
   FAKE_CALL(cuDeviceGetCount, count);
-  *count = 1;
+  *count = DeviceCount();
   return call.Return(CUDA_SUCCESS);
 }
 
 FAKE_EXPORT CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   FAKE_CALL(cuDeviceGet, device, ordinal);
-  if (ordinal != 0) return call.Return(CUDA_ERROR_INVALID_DEVICE);
-  *device = 0;
+  if (!IsDevice(ordinal)) return call.Return(CUDA_ERROR_INVALID_DEVICE);
+  *device = ordinal;
   return call.Return(CUDA_SUCCESS);
 }
 
@@ -104,25 +116,28 @@ FAKE_EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribu
 
 FAKE_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   FAKE_CALL(cuDevicePrimaryCtxRetain, context, device);
-  if (device != 0) return call.Return(CUDA_ERROR_INVALID_DEVICE);
+  if (!IsDevice(device)) return call.Return(CUDA_ERROR_INVALID_DEVICE);
+  CUcontext& primary = g_primary[device];
   bool make;
   {
     std::lock_guard<std::mutex> lock(g_mutex);
-    make = g_primary == nullptr;
+    make = primary == nullptr;
   }
-  if (make) g_primary = NewContext(true);
-  ++g_primary->retained;
-  *context = g_primary;
+  if (make) primary = NewContext(true, device);
+  ++primary->retained;
+  *context = primary;
   return call.Return(CUDA_SUCCESS);
 }
 
 FAKE_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   FAKE_CALL(cuDevicePrimaryCtxRelease_v2, device);
-  if (g_primary == nullptr) return call.Return(CUDA_ERROR_INVALID_CONTEXT);
-  if (--g_primary->retained == 0) {
-    DestroyContext(g_primary);
-    if (CurrentContext() == g_primary) SetCurrentContext(nullptr);
-    g_primary = nullptr;
+  if (!IsDevice(device) || g_primary[device] == nullptr)
+    return call.Return(CUDA_ERROR_INVALID_CONTEXT);
+  CUcontext& primary = g_primary[device];
+  if (--primary->retained == 0) {
+    DestroyContext(primary);
+    if (CurrentContext() == primary) SetCurrentContext(nullptr);
+    primary = nullptr;
   }
   return call.Return(CUDA_SUCCESS);
 }
@@ -130,21 +145,21 @@ FAKE_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
 FAKE_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
   FAKE_CALL(cuDevicePrimaryCtxGetState, device, flags, active);
   *flags = 0;
-  *active = g_primary != nullptr;
+  *active = IsDevice(device) && g_primary[device] != nullptr;
   return call.Return(CUDA_SUCCESS);
 }
 
 FAKE_EXPORT CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* create, unsigned flags,
                                     CUdevice device) {
   FAKE_CALL(cuCtxCreate_v4, context, create, flags, device);
-  *context = NewContext(false);
+  *context = NewContext(false, device);
   SetCurrentContext(*context);
   return call.Return(CUDA_SUCCESS);
 }
 
 FAKE_EXPORT CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
   FAKE_CALL(cuCtxCreate_v2, context, flags, device);
-  *context = NewContext(false);
+  *context = NewContext(false, device);
   SetCurrentContext(*context);
   return call.Return(CUDA_SUCCESS);
 }
@@ -153,7 +168,7 @@ FAKE_EXPORT CUresult cuCtxDestroy_v2(CUcontext context) {
   FAKE_CALL(cuCtxDestroy_v2, context);
   DestroyContext(context);
   // What was current before is current again; the model keeps no stack beyond the primary context.
-  if (CurrentContext() == context) SetCurrentContext(g_primary);
+  if (CurrentContext() == context) SetCurrentContext(g_primary[context->device]);
   return call.Return(CUDA_SUCCESS);
 }
 

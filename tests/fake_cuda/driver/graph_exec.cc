@@ -119,6 +119,7 @@ CUresult Launch(CUgraph exec, CUstream stream) {
     uint64_t duration = 0;
     if (!RunNode(node, work, duration)) continue;
     const uint32_t branch = exec->branch[node];
+    work.device_id = static_cast<uint32_t>(stream->context->device);
     work.context_id = stream->context->id;
     work.stream_id = branch == 0 ? stream->id : exec->branch_stream_ids[branch - 1];
     work.channel_id = stream->channel + branch;

@@ -52,6 +52,7 @@ CUresult Run(const Launch& launch, bool per_thread) {
   static std::atomic<int64_t> grid_id{0};
   Work work = {};
   work.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  work.device_id = static_cast<uint32_t>(stream->context->device);
   work.context_id = stream->context->id;
   work.stream_id = stream->id;
   work.channel_id = stream->channel;
@@ -161,4 +162,44 @@ FAKE_EXPORT CUresult cuLaunch(CUfunction f) {
                            {},
                            0},
                           false));
+}
+
+FAKE_EXPORT CUresult cuLaunchGrid(CUfunction f, int width, int height) {
+  LAUNCH_CALL(cuLaunchGrid, f, f, width, height);
+  return Finish(call, Run({f,
+                           {static_cast<unsigned>(width), static_cast<unsigned>(height), 1},
+                           {f->block[0], f->block[1], f->block[2]},
+                           0,
+                           nullptr,
+                           nullptr,
+                           nullptr,
+                           {},
+                           0},
+                          false));
+}
+
+// One launch a device, all under one correlation id; each stream in a context of its own.
+FAKE_EXPORT CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launches,
+                                                          unsigned count, unsigned flags) {
+  LAUNCH_CALL(cuLaunchCooperativeKernelMultiDevice, launches[0].function, launches, count, flags);
+  const CUcontext before = CurrentContext();
+  CUresult result = CUDA_SUCCESS;
+  for (unsigned i = 0; i < count && result == CUDA_SUCCESS; ++i) {
+    const CUDA_LAUNCH_PARAMS& p = launches[i];
+    if (p.hStream == nullptr) result = CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS) break;
+    SetCurrentContext(p.hStream->context);
+    result = Run({p.function,
+                  {p.gridDimX, p.gridDimY, p.gridDimZ},
+                  {p.blockDimX, p.blockDimY, p.blockDimZ},
+                  p.sharedMemBytes,
+                  p.hStream,
+                  p.kernelParams,
+                  nullptr,
+                  {},
+                  1},
+                 false);
+  }
+  SetCurrentContext(before);
+  return Finish(call, result);
 }

@@ -105,6 +105,8 @@ struct CUgraphNode_st {
   CUDA_KERNEL_NODE_PARAMS kernel = {};
   std::vector<uint8_t> arguments;
   uint32_t cluster[3] = {0, 0, 0};
+  bool cooperative = false, device_updatable = false;
+  void* given_parameters[16] = {};  // what cuGraphKernelNodeGetParams hands out: into `arguments`
   CUDA_MEMSET_NODE_PARAMS memset = {};
   CUDA_MEMCPY3D memcpy = {};
   CUDA_HOST_NODE_PARAMS host = {};

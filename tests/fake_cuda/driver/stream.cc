@@ -96,6 +96,12 @@ FAKE_EXPORT CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags
   return call.Return(Create(stream));
 }
 
+FAKE_EXPORT CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  FAKE_CALL(cuStreamGetCtx, stream, context);
+  *context = stream == nullptr ? CurrentContext() : stream->context;
+  return call.Return(CUDA_SUCCESS);
+}
+
 FAKE_EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
   FAKE_CALL(cuStreamDestroy_v2, stream);
   ReportResource(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, stream->context, stream, nullptr);

@@ -120,6 +120,59 @@ TEST(Scenario, ConditionalBodiesAreRecordedAndSaidToBeUncertain) {
   EXPECT_TRUE(caveat);
 }
 
+TEST(Scenario, OneCallLaunchesOnSeveralDevices) {
+  const std::string directory = NewDirectory();
+  RunOptions options = {.out_directory = directory};
+  options.environment["FAKE_CUDA_DEVICES"] = "3";
+  const RunResult run = RunProgram({Probe(), "devices"}, options);
+  EXPECT_EQ("{\"scenario\": \"devices\", \"devices\": 3, \"counted\": 9}\n", run.output);
+  const auto traces = ReadTraces(directory);
+  ASSERT_EQ(1u, traces.size());
+  const TraceSummary& trace = traces[0];
+  EXPECT_EQ(9u, trace.Asked());
+  EXPECT_EQ(9u, trace.Recorded());
+  EXPECT_EQ(9u, trace.recorded_launches);  // each is listed, with its own stream
+  EXPECT_EQ(0u, trace.unattributed);
+  EXPECT_EQ(0u, trace.without_launch);
+  EXPECT_EQ(4u, trace.tables.streams.size()) << trace.Describe();  // [0] and one a device
+}
+
+TEST(Scenario, AttributesThatNodesGetLaterAreInTheirSites) {
+  const std::string directory = NewDirectory();
+  const RunResult run = RunProgram({Probe(), "attributes"}, {.out_directory = directory});
+  EXPECT_EQ(0, run.code) << run.errors;
+  const auto traces = ReadTraces(directory);
+  ASSERT_EQ(1u, traces.size());
+  const TraceSummary& trace = traces[0];
+  EXPECT_EQ(9u, trace.Recorded());
+  EXPECT_EQ(0u, trace.unattributed);
+  std::map<uint32_t, uint32_t> cluster;  // by grid, of sites that were recorded
+  for (const trace::Site& site : trace.tables.sites) {
+    if (trace.recorded.contains({kCount, site.grid_x()})) cluster[site.grid_x()] = site.cluster_x();
+  }
+  EXPECT_THAT(cluster, testing::ElementsAre(testing::Pair(4, 2), testing::Pair(6, 0),
+                                            testing::Pair(10, 2), testing::Pair(12, 2)));
+  bool caveat = false;
+  for (const auto& graph : trace.tables.graphs)
+    for (const auto c : graph.caveats) caveat |= c == trace::GRAPH_CAVEAT_DEVICE_UPDATABLE;
+  EXPECT_TRUE(caveat);
+}
+
+TEST(Scenario, ALegacyLaunchHasTheBlockThatWasSetBefore) {
+  const std::string directory = NewDirectory();
+  const RunResult run = RunProgram({Probe(), "legacy"}, {.out_directory = directory});
+  EXPECT_EQ(0, run.code) << run.errors;
+  const auto traces = ReadTraces(directory);
+  ASSERT_EQ(1u, traces.size());
+  EXPECT_EQ(3u, traces[0].Recorded());
+  EXPECT_EQ(0u, traces[0].unattributed);
+  std::set<std::vector<uint32_t>> blocks;
+  for (const trace::Site& site : traces[0].tables.sites)
+    if (site.kernel_id() != 0) blocks.insert({site.grid_x(), site.block_x(), site.block_y()});
+  EXPECT_THAT(blocks, testing::ElementsAre(testing::ElementsAre(1, 32, 2), testing::ElementsAre(1, 64, 1),
+                                           testing::ElementsAre(3, 32, 2)));
+}
+
 TEST(Scenario, AProcessWithoutCudaWritesNothing) {
   const std::string directory = NewDirectory();
   const RunResult run = RunProgram({Probe(), "nocuda"}, {.out_directory = directory});

@@ -126,6 +126,7 @@ TraceSummary Summarise(const std::string& path) {
     summary.recorded_launches += columns.launch_correlation_id.size();
     summary.timed += columns.site.size();
     summary.untimed += columns.untimed_site.size();
+    for (const trace::Target target : columns.target) summary.without_launch += !target.is_known();
     for (size_t r = 0; r < columns.site.size(); ++r) {
       EXPECT_LT(0u, columns.start_ns[r]);
       EXPECT_LE(columns.start_ns[r], columns.end_ns[r]);

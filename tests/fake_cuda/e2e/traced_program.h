@@ -36,6 +36,7 @@ using KernelCounts = std::map<std::pair<std::string, uint32_t>, uint64_t>;
 struct TraceSummary {
   trace::Tables tables;
   std::vector<trace::ReadIssue> issues;
+  uint64_t without_launch = 0;  // timed records whose launch is not known
   KernelCounts asked;     // by the counters, replays multiplied out
   KernelCounts recorded;  // timed and untimed records, by the site they were given
   uint64_t timed = 0, untimed = 0, unattributed = 0;
