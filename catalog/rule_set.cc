@@ -5,77 +5,12 @@
 #include <set>
 
 #include "catalog/name/text.h"
+#include "catalog/rule_fields.h"
 
 namespace hotproof::catalog {
 namespace {
 
 absl::Status Invalid(const std::string& message) { return absl::InvalidArgumentError(message); }
-
-const Node* Find(const Captures& captures, std::string_view name) {
-  for (const auto& [known, node] : captures) {
-    if (known == name) return node;
-  }
-  return nullptr;
-}
-
-// "$bm" -> "bm"; nothing for a constant.
-// Every match captures the function itself under this name.
-constexpr char kFunction[] = "function";
-// Its first template argument that is a floating-point type: what a kernel that is no GEMM works
-// on.
-constexpr char kElement[] = "element";
-// b_dtype: whatever was found for a_dtype, by a grammar too.
-constexpr char kSameAsA[] = "$a_dtype";
-
-std::optional<std::string_view> CaptureName(std::string_view field) {
-  if (!ConsumePrefix(&field, "$")) return std::nullopt;
-  return field;
-}
-
-// An extent of the GEMM; 0 is how kernels spell "known at run time".
-std::optional<int64_t> ExtentField(std::string_view field, const Captures& captures) {
-  int64_t value = 0;
-  if (const auto capture = CaptureName(field)) {
-    const Node* node = Find(captures, *capture);
-    if (node == nullptr || !IntegerValue(*node, &value)) return std::nullopt;
-  } else if (!ParseInteger(field, &value)) {
-    return std::nullopt;
-  }
-  return value > 0 ? std::optional<int64_t>(value) : std::nullopt;
-}
-
-// "$tile", or extents joined by 'x': "$bm x $bn x 128". "" if one of them is not known.
-std::string TileField(std::string_view field, const Captures& captures) {
-  std::string tile;
-  while (!field.empty()) {
-    const size_t end = std::min(field.find(" x "), field.size());
-    const std::string_view part = field.substr(0, end);
-    field.remove_prefix(std::min(end + 3, field.size()));
-    std::string text(part);
-    if (const auto capture = CaptureName(part)) {
-      const Node* node = Find(captures, *capture);
-      if (node == nullptr) return "";
-      const auto extent = ExtentField(part, captures);
-      text = extent.has_value() ? std::to_string(*extent) : TileOf(*node);
-    }
-    if (text.empty()) return "";
-    if (!tile.empty()) tile += 'x';
-    tile += text;
-  }
-  return tile;
-}
-
-// "sm90" of the name that was captured, the innermost identifier first.
-std::string ArchField(const std::string& field, const Captures& captures) {
-  const auto capture = CaptureName(field);
-  if (!capture.has_value()) return field;
-  for (const Node* at = Find(captures, *capture); at != nullptr; at = at->scope) {
-    for (const std::string& word : SplitWords(at->text)) {
-      if (word.size() > 3 && word.starts_with("sm") && IsDigit(word[2])) return word;
-    }
-  }
-  return "";
-}
 
 // A plain C identifier: no scope, arguments or parameters.
 bool IsPlain(const ParsedName& name) { return name.root()->text == name.text(); }
@@ -96,7 +31,8 @@ absl::Status CompilePatterns(const google::protobuf::RepeatedPtrField<std::strin
 absl::Status CheckCaptures(const Rule& rule,
                            const std::vector<std::unique_ptr<const Pattern>>& names,
                            const std::string& where) {
-  std::set<std::string> known = {kFunction, kElement, kSameAsA + 1};
+  std::set<std::string, std::less<>> known;
+  for (std::string_view always : {kFunction, kElement, kSameAsA.substr(1)}) known.emplace(always);
   for (const auto& pattern : names) {
     known.insert(pattern->capture_names().begin(), pattern->capture_names().end());
   }
@@ -111,6 +47,16 @@ absl::Status CheckCaptures(const Rule& rule,
     }
   }
   return absl::OkStatus();
+}
+
+// `entries`: what has name patterns, in the order in which it is tried.
+template <typename Entries>
+PatternIndex IndexOf(const Entries& entries) {
+  PatternIndex index;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    for (const auto& pattern : entries[i].names) index.Add(*pattern, i);
+  }
+  return index;
 }
 
 absl::StatusOr<Path> PathField(const std::string& text, const std::string& where) {
@@ -176,17 +122,20 @@ absl::Status CompiledRules::Add(const RuleSet& rules, const std::string& source)
   for (const Rule& rule : rules.rule()) {
     auto compiled = Compile(rule);
     if (!compiled.ok()) return in_source(compiled.status());
+    for (const auto& pattern : compiled->names) rule_index_.Add(*pattern, rules_.size());
     rules_.push_back(*std::move(compiled));
   }
   for (const OwnerRule& owner : rules.owner()) {
     auto compiled = CompileOwner(owner);
     if (!compiled.ok()) return in_source(compiled.status());
+    for (const auto& pattern : compiled->names) owner_index_.Add(*pattern, owners_.size());
     owners_.push_back(*std::move(compiled));
   }
   for (const TypeRule& type : rules.type()) {
     std::string error;
     auto pattern = Pattern::Compile(type.name(), &error);
     if (pattern == nullptr) return in_source(Invalid("type: " + error));
+    type_index_.Add(*pattern, types_.size());
     types_.push_back({std::move(pattern), type.dtype()});
   }
   for (const ScalarTypeRule& scalar : rules.scalar_type()) {
@@ -203,14 +152,12 @@ std::string CompiledRules::DtypeOf(const Node& node) const {
   }
   if (node.kind != Node::Kind::kName) return "";
   WordCache words;
-  Captures ignored;
-  for (const CompiledType& type : types_) {
-    if (type.pattern->MayMatch(node.text, ~uint64_t{0}) &&
-        type.pattern->Match(node, words, &ignored)) {
-      return type.dtype;
-    }
-  }
-  return "";
+  std::string dtype;
+  type_index_.FirstMatch(node, words, [&](size_t type, const Captures&) {
+    dtype = types_[type].dtype;
+    return true;
+  });
+  return dtype;
 }
 
 std::string CompiledRules::ElementDtype(const Node& function) const {
@@ -225,15 +172,15 @@ std::string CompiledRules::ElementDtype(const Node& function) const {
 std::string CompiledRules::DtypeField(const std::string& field, const Captures& captures) const {
   const auto capture = CaptureName(field);
   if (!capture.has_value()) return field;
-  if (*capture == kElement) return ElementDtype(*Find(captures, kFunction));
-  const Node* node = Find(captures, *capture);
+  if (*capture == kElement) return ElementDtype(*FindCapture(captures, kFunction));
+  const Node* node = FindCapture(captures, *capture);
   return node == nullptr ? "" : DtypeOf(*node);
 }
 
 bool CompiledRules::ReadGrammar(const CompiledRule& rule, const ParsedName& name,
                                 const Captures& captures, KernelClass* out) const {
   // Where the tokens are: what "$kernel" captured, or the function's identifier.
-  const Node* kernel = Find(captures, "kernel");
+  const Node* kernel = FindCapture(captures, "kernel");
   const Node& subject = kernel != nullptr ? *kernel : *name.root();
   switch (rule.rule.grammar()) {
     case NVJET:
@@ -257,32 +204,31 @@ bool CompiledRules::ReadGrammar(const CompiledRule& rule, const ParsedName& name
   }
 }
 
-bool CompiledRules::MatchesAny(const Patterns& patterns, Subject& subject, Captures* captures) {
+bool CompiledRules::Excepted(const Patterns& exceptions, Subject& subject) {
   const Node& root = *subject.name.root();
-  return std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) {
-    return pattern->MayMatch(root.text, subject.word_bits) &&
-           pattern->Match(root, subject.words, captures);
+  Captures ignored;
+  return std::any_of(exceptions.begin(), exceptions.end(), [&](const auto& pattern) {
+    return pattern->Match(root, subject.words, &ignored);
   });
 }
 
 const CompiledRules::CompiledOwner* CompiledRules::FindOwner(Subject& subject, Kind kind) const {
-  Captures ignored;
-  for (const CompiledOwner& owner : owners_) {
-    if (owner.rule.plain() && !subject.plain) continue;
-    if (std::count(owner.not_kinds.begin(), owner.not_kinds.end(), kind) > 0) continue;
-    if (MatchesAny(owner.names, subject, &ignored) &&
-        !MatchesAny(owner.exceptions, subject, &ignored)) {
-      return &owner;
-    }
-  }
-  return nullptr;
+  const CompiledOwner* found = nullptr;
+  owner_index_.FirstMatch(*subject.name.root(), subject.words, [&](size_t number, const Captures&) {
+    const CompiledOwner& owner = owners_[number];
+    if (owner.rule.plain() && !subject.plain) return false;
+    if (std::count(owner.not_kinds.begin(), owner.not_kinds.end(), kind) > 0) return false;
+    if (Excepted(owner.exceptions, subject)) return false;
+    found = &owner;
+    return true;
+  });
+  return found;
 }
 
-bool CompiledRules::Apply(const CompiledRule& rule, Subject& subject, KernelClass* out) const {
+bool CompiledRules::Apply(const CompiledRule& rule, Subject& subject, Captures captures,
+                          KernelClass* out) const {
   if (rule.rule.plain() && !subject.plain) return false;
-  Captures captures, ignored;
-  if (!MatchesAny(rule.names, subject, &captures)) return false;
-  if (MatchesAny(rule.exceptions, subject, &ignored)) return false;
+  if (Excepted(rule.exceptions, subject)) return false;
   captures.emplace_back(kFunction, subject.name.root());
   KernelClass result;
   if (!ReadGrammar(rule, subject.name, captures, &result)) return false;
@@ -324,12 +270,12 @@ KernelClass CompiledRules::Classify(const ParsedName& name) const {
     return result;
   }
   if (name.root() == nullptr) return result;
-  Subject subject{name, {}};
-  subject.word_bits = WordBits(subject.words.Words(*name.root()));
-  subject.plain = IsPlain(name);
-  for (const CompiledRule& rule : rules_) {
-    if (Apply(rule, subject, &result)) return result;
-  }
+  Subject subject{name, IsPlain(name), {}};
+  const bool applied = rule_index_.FirstMatch(
+      *name.root(), subject.words, [&](size_t rule, const Captures& captures) {
+        return Apply(rules_[rule], subject, captures, &result);
+      });
+  if (applied) return result;
   if (const CompiledOwner* owner = FindOwner(subject, Kind::kOther)) {
     result.path = owner->path;
     result.rule = owner->rule.id();
@@ -347,6 +293,8 @@ std::vector<std::string> CompiledRules::RuleIds() const {
 void CompiledRules::Remove(std::string_view id) {
   std::erase_if(rules_, [id](const auto& rule) { return rule.rule.id() == id; });
   std::erase_if(owners_, [id](const auto& owner) { return owner.rule.id() == id; });
+  rule_index_ = IndexOf(rules_);
+  owner_index_ = IndexOf(owners_);
 }
 
 }  // namespace hotproof::catalog

@@ -14,6 +14,7 @@
 #include "catalog/grammar/grammar.h"
 #include "catalog/kernel_class.h"
 #include "catalog/match/pattern.h"
+#include "catalog/match/pattern_index.h"
 #include "catalog/name/parsed_name.h"
 #include "proto/catalog.pb.h"
 
@@ -49,9 +50,8 @@ class CompiledRules : public TypeNames {
   // One name being classified.
   struct Subject {
     const ParsedName& name;
+    bool plain;
     WordCache words;
-    uint64_t word_bits = 0;
-    bool plain = false;
   };
   struct CompiledType {
     std::unique_ptr<const Pattern> pattern;
@@ -60,17 +60,20 @@ class CompiledRules : public TypeNames {
 
   static absl::StatusOr<CompiledRule> Compile(const Rule& rule);
   static absl::StatusOr<CompiledOwner> CompileOwner(const OwnerRule& rule);
-  static bool MatchesAny(const Patterns& patterns, Subject& subject, Captures* captures);
-  bool Apply(const CompiledRule& rule, Subject& subject, KernelClass* out) const;
+  static bool Excepted(const Patterns& exceptions, Subject& subject);
+  // `captures`: of the name pattern that matched. False if the rule does not apply after all.
+  bool Apply(const CompiledRule& rule, Subject& subject, Captures captures, KernelClass* out) const;
   const CompiledOwner* FindOwner(Subject& subject, Kind kind) const;
   bool ReadGrammar(const CompiledRule& rule, const ParsedName& name, const Captures& captures,
                    KernelClass* out) const;
   std::string DtypeField(const std::string& field, const Captures& captures) const;
   std::string ElementDtype(const Node& function) const;
 
+  // In the order in which they are tried; the indexes know each by its place.
   std::vector<CompiledRule> rules_;
   std::vector<CompiledOwner> owners_;
   std::vector<CompiledType> types_;
+  PatternIndex rule_index_, owner_index_, type_index_;
   std::unordered_map<int64_t, std::string> scalar_types_;
 };
 

@@ -1,4 +1,5 @@
 // CUTLASS kernels whose whole construction is in their template arguments.
+#include <algorithm>
 #include <utility>
 
 #include "catalog/grammar/grammar.h"
@@ -24,14 +25,6 @@ const Node* Find(const Node& node, const Accept& accept) {
   return nullptr;
 }
 
-// "sm90" of MainloopSm90TmaGmmaWarpSpecialized, enable_sm80_to_sm89, Sm89.
-std::string ArchitectureOf(std::string_view identifier) {
-  for (const std::string& word : SplitWords(identifier)) {
-    if (word.size() > 3 && word.starts_with("sm") && IsDigit(word[2])) return word;
-  }
-  return "";
-}
-
 std::string ArchitectureIn(const Node& kernel) {
   const Node* arch = Find(kernel, [](const Node& node) {
     return node.scope != nullptr && IsNamed(*node.scope, "cutlass::arch") &&
@@ -41,18 +34,18 @@ std::string ArchitectureIn(const Node& kernel) {
 }
 
 bool HasWords(std::string_view identifier, std::string_view first, std::string_view second) {
-  const auto words = SplitWords(identifier);
+  const WordList list(identifier);
+  const auto words = list.words();
   for (size_t i = 0; i + 1 < words.size(); ++i) {
-    if (words[i] == first && words[i + 1] == second) return true;
+    if (words[i].text == first && words[i + 1].text == second) return true;
   }
   return false;
 }
 
 bool HasWord(std::string_view identifier, std::string_view word) {
-  for (const std::string& known : SplitWords(identifier)) {
-    if (known == word) return true;
-  }
-  return false;
+  const WordList list(identifier);
+  const auto words = list.words();
+  return std::any_of(words.begin(), words.end(), [&](const Word& w) { return w.text == word; });
 }
 
 // An operand, possibly with its scales: cute::tuple<data, scale>.

@@ -34,6 +34,9 @@ bool ReadCutlass3x(const Node& kernel, const TypeNames& types, KernelClass* out)
 // neither.
 std::string TileOf(const Node& node);
 
+// "sm90" of MainloopSm90TmaGmmaWarpSpecialized, enable_sm80_to_sm89, Sm89; "" if there is none.
+std::string ArchitectureOf(std::string_view identifier);
+
 // Helpers of the token grammars.
 std::vector<std::string_view> SplitTokens(std::string_view name);
 // Decimal numbers joined by 'x', at least two.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "catalog/grammar/grammar.h"
+#include "catalog/match/words.h"
 #include "catalog/name/text.h"
 
 namespace hotproof::catalog {
@@ -29,6 +30,16 @@ bool IsExtents(std::string_view token) {
     }
   }
   return in_number && numbers >= 2;
+}
+
+std::string ArchitectureOf(std::string_view identifier) {
+  const WordList list(identifier);
+  for (const Word& word : list.words()) {
+    if (word.text.size() > 3 && word.text.starts_with("sm") && IsDigit(word.text[2])) {
+      return std::string(word.text);
+    }
+  }
+  return "";
 }
 
 bool IsFp8(std::string_view dtype) { return dtype == "e4m3" || dtype == "e5m2" || dtype == "fp8"; }

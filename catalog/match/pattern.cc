@@ -9,16 +9,14 @@ namespace hotproof::catalog {
 Pattern::Pattern() = default;
 Pattern::~Pattern() = default;
 
-const std::vector<std::string>& WordCache::Words(const Node& node) {
-  for (const auto& [known, words] : entries_) {
-    if (known == &node) return *words;
+std::span<const Word> WordCache::Words(const Node& node) {
+  for (size_t i = 0; i < count_; ++i) {
+    if (nodes_[i] == &node) return words_[i].words();
   }
-  if (entries_.size() == kMaxEntries) {
-    uncached_ = SplitWords(node.text);
-    return uncached_;
-  }
-  entries_.emplace_back(&node, std::make_unique<std::vector<std::string>>(SplitWords(node.text)));
-  return *entries_.back().second;
+  WordList& words = count_ == kMaxEntries ? uncached_ : words_[count_];
+  words.Split(node.text);
+  if (count_ < kMaxEntries) nodes_[count_++] = &node;
+  return words.words();
 }
 
 namespace {
@@ -135,6 +133,17 @@ bool Pattern::MayMatch(std::string_view identifier, uint64_t word_bits) const {
   const auto& last = root_->components.back();
   if (last.any_components || last.lambda) return true;
   return last.words != nullptr ? last.words->MayMatch(word_bits) : last.identifier == identifier;
+}
+
+Pattern::Requirement Pattern::RequirementOf() const {
+  using Kind = Requirement::Kind;
+  const auto& last = root_->components.back();
+  if (last.any_components || last.lambda) return {};
+  if (last.words == nullptr) return {Kind::kIdentifier, {HashOf(last.identifier)}};
+  if (auto words = last.words->RequiredWords(); !words.empty()) return {Kind::kWord, words};
+  const auto& first = root_->components.front();
+  if (&first == &last || first.identifier.empty()) return {};
+  return {Kind::kOutermostScope, {HashOf(first.identifier)}};
 }
 
 }  // namespace hotproof::catalog

@@ -7,30 +7,35 @@
 // Compiled once, then immutable: Match is const and safe on any thread.
 #pragma once
 
-#include <map>
+#include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "catalog/match/words.h"
 #include "catalog/name/node.h"
 
 namespace hotproof::catalog {
 
 // Capture name -> the node it stands for.
-using Captures = std::vector<std::pair<std::string_view, const Node*>>;
+using Captures = absl::InlinedVector<std::pair<std::string_view, const Node*>, 16>;
 
 // The words of the components that patterns asked for; one per classified name.
 class WordCache {
  public:
-  const std::vector<std::string>& Words(const Node& node);
+  // Valid until words are asked for again.
+  std::span<const Word> Words(const Node& node);
 
  private:
   // Beyond these, words are split again for each question: the search stays short.
-  static constexpr size_t kMaxEntries = 16;
-  std::vector<std::pair<const Node*, std::unique_ptr<std::vector<std::string>>>> entries_;
-  std::vector<std::string> uncached_;
+  static constexpr size_t kMaxEntries = 8;
+  std::array<const Node*, kMaxEntries> nodes_;
+  std::array<WordList, kMaxEntries> words_;
+  size_t count_ = 0;
+  WordList uncached_;
 };
 
 class Pattern {
@@ -48,6 +53,14 @@ class Pattern {
   // A cheap first test: false only if no function of this identifier can match. `word_bits` is
   // WordBits of the identifier's words.
   bool MayMatch(std::string_view identifier, uint64_t word_bits) const;
+
+  // What a function must have for this pattern to match it: for PatternIndex.
+  struct Requirement {
+    enum class Kind { kNothing, kIdentifier, kWord, kOutermostScope };
+    Kind kind = Kind::kNothing;
+    std::vector<uint64_t> hashes;  // HashOf the text; one of them
+  };
+  Requirement RequirementOf() const;
 
  private:
   friend class PatternParser;

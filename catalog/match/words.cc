@@ -1,39 +1,27 @@
 #include "catalog/match/words.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "catalog/name/text.h"
 
 namespace hotproof::catalog {
-
-std::vector<std::string> SplitWords(std::string_view identifier) {
-  std::vector<std::string> words;
-  if (identifier.starts_with('_')) words.emplace_back("_");
-  bool in_word = false;
-  for (size_t i = 0; i < identifier.size(); ++i) {
-    const char c = identifier[i];
-    if (!IsAlpha(c) && !IsDigit(c)) {
-      in_word = false;
-      continue;
-    }
-    if (in_word && IsUpper(c)) {
-      const char before = identifier[i - 1];
-      const char after = i + 1 < identifier.size() ? identifier[i + 1] : '\0';
-      // aB, ABc and 8Bc begin a word at B; AB8 and 8B8 do not.
-      if (IsLower(before) || IsLower(after)) in_word = false;
-    }
-    if (!in_word) words.emplace_back();
-    words.back() += ToLower(c);
-    in_word = true;
-  }
-  return words;
-}
-
 namespace {
 
-uint64_t WordBit(std::string_view word) {
-  return uint64_t{1} << (std::hash<std::string_view>()(word) >> 58);
+// FNV-1a, one character at a time, and a last step that spreads it over the upper bits.
+constexpr uint64_t kHashBasis = 0xcbf29ce484222325;
+uint64_t HashNext(uint64_t hash, char c) {
+  return (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+}
+uint64_t HashEnd(uint64_t hash) { return (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15; }
+
+uint64_t WordBit(uint64_t hash) { return uint64_t{1} << (hash >> 58); }
+
+// A word begins at identifier[i]: aB, ABc and 8Bc begin one at B; AB8 and 8B8 do not.
+bool BeginsByCase(std::string_view identifier, size_t i) {
+  if (!IsUpper(identifier[i])) return false;
+  const char before = identifier[i - 1];
+  const char after = i + 1 < identifier.size() ? identifier[i + 1] : '\0';
+  return IsLower(before) || IsLower(after);
 }
 
 // '%' in `glob` stands for any characters. Two fingers, one retry point: no blow-up.
@@ -60,9 +48,37 @@ bool GlobMatches(std::string_view glob, std::string_view text) {
 
 }  // namespace
 
-uint64_t WordBits(const std::vector<std::string>& words) {
+uint64_t HashOf(std::string_view text) {
+  uint64_t hash = kHashBasis;
+  for (const char c : text) hash = HashNext(hash, c);
+  return HashEnd(hash);
+}
+
+void WordList::Split(std::string_view identifier) {
+  words_.clear();
+  letters_.resize(identifier.size());
+  char* const letters = letters_.data();
+  if (identifier.starts_with('_')) words_.push_back({"_", HashOf("_")});
+  const auto is_word = [&](size_t i) { return IsAlpha(identifier[i]) || IsDigit(identifier[i]); };
+  for (size_t i = 0; i < identifier.size();) {
+    if (!is_word(i)) {
+      ++i;
+      continue;
+    }
+    const size_t begin = i;
+    uint64_t hash = kHashBasis;
+    do {
+      letters[i] = ToLower(identifier[i]);
+      hash = HashNext(hash, letters[i]);
+      ++i;
+    } while (i < identifier.size() && is_word(i) && !BeginsByCase(identifier, i));
+    words_.push_back({std::string_view(letters + begin, i - begin), HashEnd(hash)});
+  }
+}
+
+uint64_t WordBits(std::span<const Word> words) {
   uint64_t bits = 0;
-  for (const std::string& word : words) bits |= WordBit(word);
+  for (const Word& word : words) bits |= WordBit(word.hash);
   return bits;
 }
 
@@ -78,17 +94,14 @@ WordPattern::WordPattern(std::string_view pattern) {
     at = end;
     Step step;
     step.any_words = token == "*";
+    if (!step.any_words) step.bits = 0;
     while (!step.any_words && !token.empty()) {
       const size_t bar = std::min(token.find('|'), token.size());
-      step.alternatives.emplace_back(token.substr(0, bar));
+      const std::string_view word = token.substr(0, bar);
+      const bool is_glob = word.find('%') != std::string_view::npos;
+      step.alternatives.push_back({std::string(word), HashOf(word), is_glob});
+      step.bits |= is_glob ? ~uint64_t{0} : WordBit(HashOf(word));
       token.remove_prefix(std::min(bar + 1, token.size()));
-    }
-    const auto has_glob = [](const std::string& word) {
-      return word.find('%') != std::string::npos;
-    };
-    if (!step.any_words &&
-        std::none_of(step.alternatives.begin(), step.alternatives.end(), has_glob)) {
-      step.bits = WordBits(step.alternatives);
     }
     steps_.push_back(std::move(step));
   }
@@ -101,14 +114,31 @@ bool WordPattern::MayMatch(uint64_t word_bits) const {
   return true;
 }
 
-bool WordPattern::StepMatches(const Step& step, std::string_view word) const {
-  for (const std::string& alternative : step.alternatives) {
-    if (GlobMatches(alternative, word)) return true;
+std::vector<uint64_t> WordPattern::RequiredWords() const {
+  const auto is_glob = [](const Alternative& alternative) { return alternative.is_glob; };
+  const Step* fewest = nullptr;
+  for (const Step& step : steps_) {
+    const auto& words = step.alternatives;
+    if (step.any_words || std::any_of(words.begin(), words.end(), is_glob)) continue;
+    if (fewest == nullptr || words.size() < fewest->alternatives.size()) fewest = &step;
+  }
+  std::vector<uint64_t> hashes;
+  if (fewest == nullptr) return hashes;
+  for (const Alternative& alternative : fewest->alternatives) hashes.push_back(alternative.hash);
+  return hashes;
+}
+
+bool WordPattern::StepMatches(const Step& step, const Word& word) {
+  for (const Alternative& alternative : step.alternatives) {
+    const bool matches = alternative.is_glob
+                             ? GlobMatches(alternative.text, word.text)
+                             : alternative.hash == word.hash && alternative.text == word.text;
+    if (matches) return true;
   }
   return false;
 }
 
-bool WordPattern::Matches(const std::vector<std::string>& words) const {
+bool WordPattern::Matches(std::span<const Word> words) const {
   size_t s = 0, w = 0;
   size_t star = std::string_view::npos, retry = 0;
   while (w < words.size()) {

@@ -2,36 +2,70 @@
 // are what rules match instead of substrings: "gemm" is no part of "gemma".
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
+
 namespace hotproof::catalog {
 
-// Split at '_' and where the case says that a word begins; lower case. Digits stay with the letters
-// before them ("fp8", "1x128"). An underscore at the beginning is a word of its own: Python's
-// private names.
-std::vector<std::string> SplitWords(std::string_view identifier);
+struct Word {
+  std::string_view text;  // lower case
+  uint64_t hash = 0;      // HashOf(text)
+};
+
+uint64_t HashOf(std::string_view text);
+
+// The words of one identifier and the memory they lie in; used by one thread.
+class WordList {
+ public:
+  WordList() = default;
+  explicit WordList(std::string_view identifier) { Split(identifier); }
+  WordList(const WordList&) = delete;
+  WordList& operator=(const WordList&) = delete;
+
+  // Splits at '_' and where the case says that a word begins; lower case. Digits stay with the
+  // letters before them ("fp8", "1x128"). An underscore at the beginning is a word of its own:
+  // Python's private names. Replaces what was there before.
+  void Split(std::string_view identifier);
+  std::span<const Word> words() const { return words_; }
+
+ private:
+  // Room for the usual kernel's name; longer ones go to the heap.
+  absl::InlinedVector<char, 96> letters_;
+  absl::InlinedVector<Word, 16> words_;
+};
 
 // One bit per word, by hash: what a pattern needs and these bits lack cannot match.
-uint64_t WordBits(const std::vector<std::string>& words);
+uint64_t WordBits(std::span<const Word> words);
 
 // A pattern over words: "* silu|gelu * quant *". '*' stands for any number of words, '|' separates
 // alternatives, '%' inside a word stands for any characters of that word.
 class WordPattern {
  public:
   explicit WordPattern(std::string_view pattern);
-  bool Matches(const std::vector<std::string>& words) const;
+  bool Matches(std::span<const Word> words) const;
   bool MayMatch(uint64_t word_bits) const;
+  // The hashes of words of which every matching identifier has at least one; empty if there are no
+  // such words.
+  std::vector<uint64_t> RequiredWords() const;
 
  private:
+  struct Alternative {
+    std::string text;
+    uint64_t hash;
+    bool is_glob;  // has a '%'
+  };
   struct Step {
     bool any_words = false;
-    std::vector<std::string> alternatives;
+    std::vector<Alternative> alternatives;
     uint64_t bits = ~uint64_t{0};  // of the alternatives; all if one has a '%'
   };
-  bool StepMatches(const Step& step, std::string_view word) const;
+  static bool StepMatches(const Step& step, const Word& word);
   std::vector<Step> steps_;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "catalog/match/pattern.h"
+#include "catalog/match/pattern_index.h"
 #include "catalog/match/words.h"
 #include "catalog/name/parsed_name.h"
 
@@ -89,29 +90,39 @@ TEST(TextParser, RefusesWhatIsNone) {
   }
 }
 
+std::vector<std::string> WordsOf(std::string_view identifier) {
+  const WordList list(identifier);
+  std::vector<std::string> words;
+  for (const Word& word : list.words()) {
+    EXPECT_EQ(word.hash, HashOf(word.text));
+    words.emplace_back(word.text);
+  }
+  return words;
+}
+
 TEST(Words, FollowUnderscoresAndCase) {
-  EXPECT_THAT(SplitWords("flash_fwd_splitkv_kernel"),
+  EXPECT_THAT(WordsOf("flash_fwd_splitkv_kernel"),
               ElementsAre("flash", "fwd", "splitkv", "kernel"));
-  EXPECT_THAT(SplitWords("fusedQKNormRopeKernel"),
+  EXPECT_THAT(WordsOf("fusedQKNormRopeKernel"),
               ElementsAre("fused", "qk", "norm", "rope", "kernel"));
-  EXPECT_THAT(SplitWords("MainloopSm90TmaGmma"), ElementsAre("mainloop", "sm90", "tma", "gmma"));
-  EXPECT_THAT(SplitWords("KernelCooperativeFP8Blockwise"),
+  EXPECT_THAT(WordsOf("MainloopSm90TmaGmma"), ElementsAre("mainloop", "sm90", "tma", "gmma"));
+  EXPECT_THAT(WordsOf("KernelCooperativeFP8Blockwise"),
               ElementsAre("kernel", "cooperative", "fp8", "blockwise"));
-  EXPECT_THAT(SplitWords("_w8a8_block_fp8_matmul"),
+  EXPECT_THAT(WordsOf("_w8a8_block_fp8_matmul"),
               ElementsAre("_", "w8a8", "block", "fp8", "matmul"));
-  EXPECT_THAT(SplitWords("BatchDecodeWithPagedKVCacheKernel"),
+  EXPECT_THAT(WordsOf("BatchDecodeWithPagedKVCacheKernel"),
               ElementsAre("batch", "decode", "with", "paged", "kv", "cache", "kernel"));
-  EXPECT_THAT(SplitWords(""), ElementsAre());
+  EXPECT_THAT(WordsOf(""), ElementsAre());
 }
 
 TEST(Words, ArePatternsUnit) {
-  EXPECT_TRUE(WordPattern("* gemm *").Matches(SplitWords("my_gemm_kernel")));
-  EXPECT_TRUE(WordPattern("* gemm *").Matches(SplitWords("gemm")));
-  EXPECT_FALSE(WordPattern("* gemm *").Matches(SplitWords("gemma_rmsnorm_kernel")));
-  EXPECT_FALSE(WordPattern("gemm").Matches(SplitWords("gemm_kernel")));
-  EXPECT_TRUE(WordPattern("* silu|gelu * quant").Matches(SplitWords("a_gelu_and_mul_quant")));
-  EXPECT_TRUE(WordPattern("sm% gemm").Matches(SplitWords("sm100_gemm")));
-  EXPECT_FALSE(WordPattern("sm% gemm").Matches(SplitWords("xsm100_gemm")));
+  EXPECT_TRUE(WordPattern("* gemm *").Matches(WordList("my_gemm_kernel").words()));
+  EXPECT_TRUE(WordPattern("* gemm *").Matches(WordList("gemm").words()));
+  EXPECT_FALSE(WordPattern("* gemm *").Matches(WordList("gemma_rmsnorm_kernel").words()));
+  EXPECT_FALSE(WordPattern("gemm").Matches(WordList("gemm_kernel").words()));
+  EXPECT_TRUE(WordPattern("* silu|gelu * quant").Matches(WordList("a_gelu_and_mul_quant").words()));
+  EXPECT_TRUE(WordPattern("sm% gemm").Matches(WordList("sm100_gemm").words()));
+  EXPECT_FALSE(WordPattern("sm% gemm").Matches(WordList("xsm100_gemm").words()));
 }
 
 bool Matches(const std::string& pattern, const std::string& text) {
@@ -154,6 +165,42 @@ TEST(Pattern, CapturesNodes) {
   EXPECT_EQ(captures[0].first, "n");
   EXPECT_EQ(captures[0].second->text, "128");
   EXPECT_EQ(PrintCanonical(*captures[1].second), "c10::Half");
+}
+
+// What PatternIndex finds is what trying every pattern in order finds.
+TEST(PatternIndex, FindsWhatTryingEveryPatternFinds) {
+  const char* const kPatterns[] = {
+      "f",         "**::f",         "a::**",          "a::{* gemm *}", "{* gemm|gemv *}",
+      "{gemv% *}", "a::{sm% *}<#>", "**::{* kernel}", "a::**::{*}",    "{x y|z *}<...>",
+      "f<int>",    "[lambda]",      "**::{sm90 * f}", "{*}",           "a::f<$t, ...>",
+  };
+  std::vector<std::unique_ptr<const Pattern>> patterns;
+  PatternIndex index;
+  for (const char* text : kPatterns) {
+    std::string error;
+    patterns.push_back(Pattern::Compile(text, &error));
+    ASSERT_NE(patterns.back(), nullptr) << error;
+    index.Add(*patterns.back(),
+              (patterns.size() - 1) / 2);  // two patterns an entry
+  }
+  for (const char* text : {"f", "f<int>()", "a::f<float, 1>()", "a::b::f()", "a::my_gemm<1>()",
+                           "gemv2T_kernel<1>()", "a::sm90_f<4>()", "x_z_kernel<>()",
+                           "void a::g<f>(f)", "a::{unnamed type#1}::f()", "unknown"}) {
+    const ParsedName name(text);
+    ASSERT_NE(name.root(), nullptr) << text;
+    WordCache words;
+    std::vector<size_t> expected, found;
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      Captures captures;
+      if (!patterns[i]->Match(*name.root(), words, &captures)) continue;
+      if (expected.empty() || expected.back() != i / 2) expected.push_back(i / 2);
+    }
+    EXPECT_FALSE(index.FirstMatch(*name.root(), words, [&](size_t entry, const Captures&) {
+      found.push_back(entry);
+      return false;
+    }));
+    EXPECT_EQ(found, expected) << text;
+  }
 }
 
 TEST(Pattern, SaysWhatIsWrong) {
