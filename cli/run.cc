@@ -41,6 +41,7 @@ constexpr std::chrono::seconds kManifestPeriod(1);
 struct Options {
   std::string out;
   std::string mode = "full";
+  std::string record = "kernels";
   std::vector<std::string> command;
 };
 
@@ -57,7 +58,7 @@ int Fail(int exit_code, const std::string& what) {
 
 // The caller's environment with the tracer in front of whatever else is preloaded.
 std::vector<std::string> TracedEnvironment(const std::string& library, const std::string& out,
-                                           const std::string& mode) {
+                                           const Options& options) {
   std::vector<std::string> preloads;
   // The library of a sanitizer build needs the sanitizer's runtime as the very first one. One that
   // was named is taken as it is.
@@ -70,11 +71,12 @@ std::vector<std::string> TracedEnvironment(const std::string& library, const std
 
   std::vector<std::string> environment = {absl::StrCat("LD_PRELOAD=", absl::StrJoin(preloads, ":")),
                                           absl::StrCat("HOTPROOF_OUT=", out),
-                                          absl::StrCat("HOTPROOF_MODE=", mode)};
+                                          absl::StrCat("HOTPROOF_MODE=", options.mode),
+                                          absl::StrCat("HOTPROOF_RECORD=", options.record)};
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("HOTPROOF_OUT=") &&
-        !text.starts_with("HOTPROOF_MODE=")) {
+        !text.starts_with("HOTPROOF_MODE=") && !text.starts_with("HOTPROOF_RECORD=")) {
       environment.emplace_back(text);
     }
   }
@@ -88,7 +90,7 @@ class Run {
       : folder_(std::move(folder)),
         tree_(getpid(), fs::path(library).filename()),
         traces_(folder_),
-        environment_(TracedEnvironment(library, folder_, options.mode)),
+        environment_(TracedEnvironment(library, folder_, options)),
         command_(options.command) {
     manifest_.set_hotproof_version(HOTPROOF_VERSION);
     for (const std::string& argument : trace::RedactArguments(command_)) {
@@ -236,6 +238,11 @@ CLI::App* AddRun(CLI::App& app, int& exit_code) {
   run->add_option("--mode", options->mode,
                   "full: count and time every launch; count: count only, at the lowest cost")
       ->check(CLI::IsMember({"full", "count"}))
+      ->capture_default_str();
+  run->add_option("--record", options->record,
+                  "kernels; or operations: memory copies, memsets, synchronizations and event records, "
+                  "too")
+      ->check(CLI::IsMember({"kernels", "operations"}))
       ->capture_default_str();
   run->add_option("command", options->command, "The command and its arguments, after --")
       ->required()

@@ -52,8 +52,8 @@ void BufferPool::Release(uint8_t* data) {
   free_.push_back(data);
 }
 
-void BufferPool::SetRate(double records_per_second, size_t record_bytes) {
-  const double wanted = records_per_second * 0.1 * static_cast<double>(record_bytes);
+void BufferPool::SetRate(double bytes_per_second) {
+  const double wanted = bytes_per_second * 0.1;
   const size_t bytes = std::clamp(static_cast<size_t>(wanted), kMinBytes, kMaxBytes);
   size_.store(bytes & ~size_t{4095}, std::memory_order_relaxed);
 }

@@ -28,7 +28,7 @@ class BufferPool {
 
   // Buffers are sized to fill in about 100 ms at this rate, so that an unfinished kernel holds back
   // little (CUPTI withholds a buffer that contains one).
-  void SetRate(double records_per_second, size_t record_bytes);
+  void SetRate(double bytes_per_second);
 
  private:
   std::mutex mutex_;

@@ -24,6 +24,12 @@ Config Config::FromEnvironment() {
   } else if (!mode.empty() && mode != "full") {
     config.mode_error = mode;
   }
+  const std::string record = Get("HOTPROOF_RECORD");
+  if (record == "operations") {
+    config.record = Record::kOperations;
+  } else if (!record.empty() && record != "kernels") {
+    config.record_error = record;
+  }
   return config;
 }
 

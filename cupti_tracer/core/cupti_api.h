@@ -37,7 +37,8 @@ namespace hotproof::tracer {
   X(GetGraphId, cuptiGetGraphId)                    \
   X(GetDeviceId, cuptiGetDeviceId)                  \
   X(GetContextId, cuptiGetContextId)                \
-  X(GetResultString, cuptiGetResultString)
+  X(GetResultString, cuptiGetResultString)          \
+  X(EnableAllSyncRecords, cuptiActivityEnableAllSyncRecords)
 
 // Driver entry points, all optional: evidence is poorer without them, counts are not.
 #define HOTPROOF_DRIVER(X)                                  \

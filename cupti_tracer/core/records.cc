@@ -59,28 +59,36 @@ void RecordSink::OnBufferCompleted(uint8_t* buffer, size_t valid_bytes) {
   if (buffer == nullptr) return;
   // CUPTI is asked first, the trace's lock is taken afterwards.
   std::vector<const CUpti_ActivityKernel10*> kernels;
+  std::vector<const CUpti_Activity*> operations;
   kernels.reserve(valid_bytes / sizeof(CUpti_ActivityKernel9));
+  bytes_.fetch_add(valid_bytes, std::memory_order_relaxed);
   CUpti_Activity* record = nullptr;
   while (valid_bytes > 0 &&
          cupti_.ActivityGetNextRecord(buffer, valid_bytes, &record) == CUPTI_SUCCESS) {
     if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ||
         record->kind == CUPTI_ACTIVITY_KIND_KERNEL) {
       kernels.push_back(reinterpret_cast<const CUpti_ActivityKernel10*>(record));
+    } else if (OperationSink::IsOperation(record->kind)) {
+      operations.push_back(record);
     }
   }
   size_t dropped = 0;
   if (cupti_.ActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) {
     dropped_.fetch_add(dropped, std::memory_order_relaxed);
   }
-  if (BufferPool::IsDiscard(buffer)) {
+  if (BufferPool::IsDiscard(buffer) || file_.disk_failed()) {
     discarded_.fetch_add(kernels.size(), std::memory_order_relaxed);
-  } else if (file_.disk_failed()) {
-    discarded_.fetch_add(kernels.size(), std::memory_order_relaxed);
+    operations_discarded_.fetch_add(operations.size(), std::memory_order_relaxed);
   } else {
     std::lock_guard lock(file_.mutex());
     for (const CUpti_ActivityKernel10* kernel : kernels) AddLocked(*kernel, /*final_try=*/false);
+    for (const CUpti_Activity* operation : operations) {
+      const uint32_t id = OperationSink::CorrelationId(*operation);
+      operations_.AddLocked(*operation, id == 0 ? 0 : extender_.Extend(id));
+    }
     trace::Writer* writer = file_.writer_locked();
-    if (writer != nullptr && writer->pending_records() >= kRecordsPerChunk) {
+    if (writer != nullptr && (writer->pending_records() >= kRecordsPerChunk ||
+                              writer->pending_operations() >= kRecordsPerChunk)) {
       ListLaunchesLocked();
       file_.FlushLocked();
     }
@@ -212,6 +220,8 @@ void RecordSink::Tick(bool last) {
   };
   report(ProblemKind::kCuptiDroppedRecords, dropped(), dropped_reported_);
   report(ProblemKind::kRecordsDiscarded, discarded(), discarded_reported_);
+  report(ProblemKind::kOperationsDiscarded,
+         operations_discarded_.load(std::memory_order_relaxed), operations_discarded_reported_);
   report(ProblemKind::kUnattributedRecords, unattributed_, unattributed_reported_);
 }
 

@@ -14,6 +14,7 @@
 #include "cupti_tracer/core/buffers.h"
 #include "cupti_tracer/core/cupti_api.h"
 #include "cupti_tracer/core/launch_table.h"
+#include "cupti_tracer/core/operations.h"
 #include "cupti_tracer/core/sites.h"
 #include "cupti_tracer/core/streams.h"
 #include "cupti_tracer/core/trace_file.h"
@@ -26,7 +27,7 @@ class RecordSink {
   RecordSink(TraceFile& file, const Cupti& cupti, BufferPool& pool, Sites& sites, Streams& streams,
              GraphRegistry& graphs, LaunchTable& launches)
       : file_(file), cupti_(cupti), pool_(pool), sites_(sites), streams_(streams), graphs_(graphs),
-        launches_(launches) {}
+        launches_(launches), operations_(file, cupti.version, streams) {}
 
   void OnBufferCompleted(uint8_t* buffer, size_t valid_bytes);
 
@@ -40,6 +41,8 @@ class RecordSink {
   uint64_t records_written() const { return records_.load(std::memory_order_relaxed); }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
   uint64_t discarded() const { return discarded_.load(std::memory_order_relaxed); }
+  // Of every kind, discarded ones too: what buffers are sized by.
+  uint64_t bytes_received() const { return bytes_.load(std::memory_order_relaxed); }
   uint64_t launches_listed() const { return launches_listed_; }
 
  private:
@@ -60,8 +63,10 @@ class RecordSink {
   Streams& streams_;
   GraphRegistry& graphs_;
   LaunchTable& launches_;
+  OperationSink operations_;
 
   std::atomic<uint64_t> records_{0}, dropped_{0}, discarded_{0};
+  std::atomic<uint64_t> operations_discarded_{0}, bytes_{0};
 
   // Under the trace's lock.
   struct Waiting {
@@ -75,6 +80,7 @@ class RecordSink {
   uint64_t launches_listed_ = 0;
   uint64_t unattributed_ = 0, unattributed_reported_ = 0;
   uint64_t dropped_reported_ = 0, discarded_reported_ = 0, unlisted_reported_ = 0;
+  uint64_t operations_discarded_reported_ = 0;
 };
 
 }  // namespace hotproof::tracer

@@ -48,6 +48,10 @@ void Session::Start(Config config, std::string chained_injection) {
     session->SayOnce("HOTPROOF_MODE=" + session->config_.mode_error +
                      " is neither full nor count; full is used");
   }
+  if (!session->config_.record_error.empty()) {
+    session->SayOnce("HOTPROOF_RECORD=" + session->config_.record_error +
+                     " is neither kernels nor operations; kernels is used");
+  }
   session->Subscribe();
   std::lock_guard lock(session->collection_->file.mutex());
   session->collection_->file.FlushTablesLocked();
@@ -179,17 +183,37 @@ void Session::AddDevices() {
 void Session::EnableTiming() {
   if (!can_time_) return;
   const CUptiResult result = cupti_.ActivityEnable(kTimedKind);
-  if (result == CUPTI_SUCCESS) {
-    timing_.store(true);
-  } else {
+  if (result != CUPTI_SUCCESS) {
     AddProblem(ProblemKind::kCuptiError,
                std::string("cuptiActivityEnable: ") + cupti_.ResultName(result));
+    return;
+  }
+  trace::HeaderEntry header;
+  header.activity_kinds.push_back(kTimedKind);
+  if (config_.record == Record::kOperations) EnableOperations(header);
+  timing_.store(true);
+  std::lock_guard lock(collection_->file.mutex());
+  if (trace::Writer* writer = collection_->file.writer_locked()) writer->AddHeader(header);
+}
+
+// A kind that this CUPTI refuses says nothing against the kernels: the header lists it, no problem does.
+void Session::EnableOperations(trace::HeaderEntry& header) {
+  // A program that asks an event again and again whether it is done would fill the trace.
+  if (cupti_.EnableAllSyncRecords != nullptr) cupti_.EnableAllSyncRecords(0);
+  for (const CUpti_ActivityKind kind : OperationSink::Kinds()) {
+    if (cupti_.ActivityEnable(kind) == CUPTI_SUCCESS) {
+      operation_kinds_.push_back(kind);
+      header.activity_kinds.push_back(kind);
+    } else {
+      header.refused_activity_kinds.push_back(kind);
+    }
   }
 }
 
 void Session::StopTiming(const char* why) {
   if (!timing_.exchange(false)) return;
   cupti_.ActivityDisable(kTimedKind);
+  for (const CUpti_ActivityKind kind : operation_kinds_) cupti_.ActivityDisable(kind);
   SayOnce(std::string(why) + "; launches are still counted, but no longer timed");
 }
 
@@ -255,7 +279,10 @@ void Session::FlushOnce(bool last) {
       // Kept only while something is timed: an idle server's file does not grow.
       std::lock_guard lock(collection.file.mutex());
       trace::Writer* writer = collection.file.writer_locked();
-      if (writer != nullptr && (writer->pending_records() > 0 || last)) writer->AddClockPair(clocks);
+      if (writer != nullptr &&
+          (writer->pending_records() > 0 || writer->pending_operations() > 0 || last)) {
+        writer->AddClockPair(clocks);
+      }
     }
   }
   collection.records.Tick(last);
@@ -267,14 +294,13 @@ void Session::FlushOnce(bool last) {
   if (!collection.file.Flush() || collection.file.disk_failed()) {
     StopTiming("the trace cannot be written (disk full?)");
   }
-  const uint64_t now_ns = MonotonicNs(), records = collection.records.records_written();
+  const uint64_t now_ns = MonotonicNs(), bytes = collection.records.bytes_received();
   if (last_tick_ns_ != 0 && now_ns > last_tick_ns_) {
-    pool_.SetRate(static_cast<double>(records - last_tick_records_) * 1e9 /
-                      static_cast<double>(now_ns - last_tick_ns_),
-                  sizeof(CUpti_ActivityKernel10));
+    pool_.SetRate(static_cast<double>(bytes - last_tick_bytes_) * 1e9 /
+                  static_cast<double>(now_ns - last_tick_ns_));
   }
   last_tick_ns_ = now_ns;
-  last_tick_records_ = records;
+  last_tick_bytes_ = bytes;
 }
 
 void Session::AtExit() {

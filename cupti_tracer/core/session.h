@@ -75,6 +75,7 @@ class Session {
   void BeginCounting();
   bool StartFlushThread();
   void EnableTiming();
+  void EnableOperations(trace::HeaderEntry& header);
   void AddDevices();
   static void* FlushThread(void* session);
   void FlushLoop();
@@ -102,6 +103,8 @@ class Session {
 
   bool can_time_ = false;  // CUPTI has what timing needs, and full mode is asked for
   std::atomic<bool> timing_{false};
+  // Kinds beside kernels' that are on; written before `timing_` is set.
+  std::vector<CUpti_ActivityKind> operation_kinds_;
   std::atomic<bool> said_{false};
 
   // The flush thread.
@@ -112,7 +115,7 @@ class Session {
   std::atomic<bool> last_flush_ok_{true};
   CUptiResult last_flush_result_ = CUPTI_SUCCESS;
   uint64_t lost_work_reported_ = 0;
-  uint64_t last_tick_ns_ = 0, last_tick_records_ = 0;
+  uint64_t last_tick_ns_ = 0, last_tick_bytes_ = 0;
 };
 
 }  // namespace hotproof::tracer

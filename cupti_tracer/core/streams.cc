@@ -17,6 +17,8 @@ struct ThreadCache {
   uint32_t next;
 };
 
+constexpr uint32_t kUnknownDevice = UINT32_MAX;
+
 }  // namespace
 
 uint32_t Streams::Find(CUcontext context, uint32_t context_id, CUstream stream, bool per_thread) {
@@ -64,6 +66,7 @@ uint32_t Streams::InternLocked(uint32_t device_id, uint32_t context_id, uint32_t
   if (last_id_ != 0 && key == last_key_) return last_id_;
   const auto [found, inserted] = ids_.emplace(key, static_cast<uint32_t>(ids_.size() + 1));
   if (inserted) {
+    if (device_id != kUnknownDevice) device_of_context_.emplace(context_id, device_id);
     if (trace::Writer* writer = file_.writer_locked()) {
       writer->AddStream({.id = found->second,
                          .device_id = device_id,
@@ -74,6 +77,12 @@ uint32_t Streams::InternLocked(uint32_t device_id, uint32_t context_id, uint32_t
   last_key_ = key;
   last_id_ = found->second;
   return last_id_;
+}
+
+uint32_t Streams::InternOfContextLocked(uint32_t context_id, uint32_t stream_id) {
+  const auto device = device_of_context_.find(context_id);
+  return InternLocked(device == device_of_context_.end() ? kUnknownDevice : device->second,
+                      context_id, stream_id);
 }
 
 }  // namespace hotproof::tracer

@@ -26,6 +26,9 @@ class Streams {
   uint32_t FindAnywhere(CUstream stream);
   // Of a record. Trace lock held.
   uint32_t InternLocked(uint32_t device_id, uint32_t context_id, uint32_t stream_id);
+  // Of a record that does not tell the device: that of the context's other streams, or
+  // trace.proto's value for 'not known'. Trace lock held.
+  uint32_t InternOfContextLocked(uint32_t context_id, uint32_t stream_id);
   // A stream or context is going away: its handle may be given out again.
   void ForgetHandles() { generation_.store(NewGeneration(), std::memory_order_relaxed); }
 
@@ -38,6 +41,7 @@ class Streams {
   // The last stream that a record named: records come in runs.
   std::tuple<uint32_t, uint32_t, uint32_t> last_key_;
   uint32_t last_id_ = 0;
+  std::map<uint32_t, uint32_t> device_of_context_;  // trace lock
 };
 
 }  // namespace hotproof::tracer

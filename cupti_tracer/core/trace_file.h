@@ -41,6 +41,7 @@ enum class ProblemKind : uint32_t {
   kLaunchEntriesDropped = 15,
   kInternal = 16,
   kNewerCupti = 17,
+  kOperationsDiscarded = 18,
 };
 
 uint64_t RealtimeNs();

@@ -14,7 +14,7 @@ namespace fake_cuda {
 // One piece of work for the GPU, told at the moment its launch call accepts it. Times are those of
 // the model's GPU in CLOCK_REALTIME's nanoseconds and may lie in the future: unfinished until then.
 struct Work {
-  CUpti_ActivityKind kind;  // CONCURRENT_KERNEL, MEMCPY or MEMSET
+  CUpti_ActivityKind kind;  // CONCURRENT_KERNEL, MEMCPY, MEMSET, SYNCHRONIZATION or CUDA_EVENT
   uint64_t start_ns, end_ns;
   uint32_t device_id, context_id, stream_id, correlation_id, channel_id;
   uint64_t graph_node_id;  // 0 outside graphs
@@ -31,6 +31,11 @@ struct Work {
   uint64_t bytes;
   uint32_t value;
   uint8_t copy_kind, source_kind, destination_kind, flags;
+  // Synchronizations and event records: not work, but CUPTI tells of them in the same buffers.
+  CUpti_ActivitySynchronizationType synchronization;
+  CUresult result;
+  uint32_t event_id;       // CUPTI_SYNCHRONIZATION_INVALID_VALUE: none
+  uint64_t event_sync_id;  // of the event's last record; the same value: none
 };
 
 // The client's side of the driver, given by CUPTI. All functions are called on the thread that

@@ -39,7 +39,7 @@ TEST(BufferPoolTest, DryPoolGivesDiscardBuffersNeverNull) {
 TEST(BufferPoolTest, SizeFollowsTheRateWithinBounds) {
   BufferPool pool;
   const auto size_at = [&](double rate) {
-    pool.SetRate(rate, 216);
+    pool.SetRate(rate * 216);
     const BufferPool::Buffer buffer = pool.Request();
     pool.Release(buffer.data);
     return buffer.size;

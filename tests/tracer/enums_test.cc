@@ -28,6 +28,7 @@ TEST(EnumsTest, ProblemKindsAreTheSchemas) {
   EXPECT_EQ(Number(ProblemKind::kLaunchEntriesDropped), trace::PROBLEM_LAUNCH_ENTRIES_DROPPED);
   EXPECT_EQ(Number(ProblemKind::kInternal), trace::PROBLEM_INTERNAL);
   EXPECT_EQ(Number(ProblemKind::kNewerCupti), trace::PROBLEM_NEWER_CUPTI);
+  EXPECT_EQ(Number(ProblemKind::kOperationsDiscarded), trace::PROBLEM_OPERATIONS_DISCARDED);
 }
 
 TEST(EnumsTest, SnapshotReasonsAreTheSchemas) {

@@ -3,8 +3,8 @@
 TRACES is the folder of a traced run, LOGS the folder with what the forwarding CUPTI wrote below the
 tracer in the same run (<name>.<pid>.jsonl and .raw). Both sides are read by code that the tracer does not
 share: the trace by tests/trace/second_reader.py, the raw buffers by forwarding_cupti/records.py. For each
-process: records compared as a multiset of all fields of FIELDS; launch calls that succeeded against the
-trace's list of launches and its counters. Exit code 0: equal, 1: not, 2: usage or unreadable.
+process: records compared as a multiset of all fields of FIELDS (operations: of operations.py); launch calls
+that succeeded against the trace's list of launches and its counters. Exit code 0: equal, 1: not, 2: usage or unreadable.
 --fields prints the table of fields.
 """
 import collections
@@ -14,6 +14,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "forwarding_cupti"), os.path.join(HERE, "..", "..", "trace")]
+import operations  # noqa: E402
 import records  # noqa: E402
 import second_reader  # noqa: E402
 
@@ -27,7 +28,7 @@ FIELDS = [
     ("streamId", "Stream.stream_id", ""),
     ("nameText", "Kernel.name", "the text; the pointer is CUPTI's own"),
     ("gridX", "Site.grid_x", ""), ("gridY", "Site.grid_y", ""), ("gridZ", "Site.grid_z", ""),
-    ("blockX", "Site.block_x", "0 where the call does not tell it: cuLaunch, cuLaunchGrid"),
+    ("blockX", "Site.block_x", ""),
     ("blockY", "Site.block_y", ""), ("blockZ", "Site.block_z", ""),
     ("dynamicSharedMemory", "Site.dynamic_shared_bytes", ""),
     ("graphNodeId", "Graph.node_ids[node], 0 for an eager launch", ""),
@@ -64,20 +65,15 @@ LAUNCHES = {"cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync", "cuLaunchKernel", "
             "cuLaunchKernelEx", "cuLaunchKernelEx_ptsz", "cuLaunchCooperativeKernel",
             "cuLaunchCooperativeKernel_ptsz", "cuLaunchCooperativeKernelMultiDevice"}
 GRAPH_LAUNCHES = {"cuGraphLaunch", "cuGraphLaunch_ptsz"}
-# Their block comes from an earlier cuFuncSetBlockShape: the trace has 0.
-WITHOUT_BLOCK = {"cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync"}
 GRAPH_NODE_CREATED = 13
 
 
 def raw_rows(log):
-    without_block = {e["corr"] for e in log.calls("driver") if e["f"] in WITHOUT_BLOCK}
     for r in log.kernels():
         assert r["kind"] == records.KIND_CONCURRENT_KERNEL, r
         assert r["completed"] in (0, r["end"]), r
         row = dict(r, carveout=1 + r["sharedMemoryCarveoutRequested"]
                    if r["isSharedMemoryCarveoutRequested"] else 0)
-        if r["correlationId"] in without_block:
-            row.update(blockX=0, blockY=0, blockZ=0)
         yield tuple(row[name] for name in COMPARED)
 
 
@@ -175,6 +171,15 @@ def compare(trace_path, log_path):
         equal = False
         lines.append(f"  launches differ: {len(asked)} asked, {len(listed)} listed; first of each "
                      f"alone: {sorted(set(asked) - set(listed))[:3]} {sorted(set(listed) - set(asked))[:3]}")
+    raw, kept = (collections.Counter(rows(side)) for rows, side in
+                 ((operations.raw_rows, log), (operations.trace_rows, trace)))
+    kinds = collections.Counter(row[0] for row in raw.elements())
+    lines.append("  operations by activity kind: " +
+                 (", ".join(f"{kind}: {count}" for kind, count in sorted(kinds.items())) or "none"))
+    if raw != kept:
+        equal = False
+        lines.append("  operations differ:")
+        lines += operations.explain(list((raw - kept).elements()), list((kept - raw).elements()))
     if trace.issues:
         equal = False
         lines.append(f"  the trace is damaged: {trace.issues}")

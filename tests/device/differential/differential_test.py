@@ -15,15 +15,15 @@ import records  # noqa: E402
 from second_reader_test import interpreter  # noqa: E402
 
 
-def first_kernel(log_path):
-    """Where in the raw file the first kernel record begins."""
+def first_of_kind(log_path, kind):
+    """Where in the raw file the first record of this kind begins."""
     log = records.Log(log_path)
     for event in log.events:
         for offset in event.get("offsets", []) if event["e"] == "completed" else []:
             record = records.decode(log.raw, event["raw_offset"] + offset)
-            if record["kind"] == records.KIND_CONCURRENT_KERNEL:
+            if record["kind"] == kind:
                 return event["raw_offset"] + offset
-    raise ValueError("no kernel record")
+    raise ValueError("no such record")
 
 
 def main():
@@ -51,13 +51,25 @@ def main():
         raw = glob.glob(run + "/logs/*.raw")[0]
         with open(raw, "r+b") as file:
             data = bytearray(file.read())
-            data[first_kernel(raw[:-len("raw")] + "jsonl") + 52] += 1  # gridX
+            data[first_of_kind(raw[:-len("raw")] + "jsonl", records.KIND_CONCURRENT_KERNEL) + 52] += 1  # gridX
             file.seek(0)
             file.write(data)
         changed = subprocess.run(differential + [run + "/traces", run + "/logs"], capture_output=True,
                                  text=True)
         if changed.returncode != 1 or "gridX" not in changed.stdout:
             sys.exit("a changed record was not found:\n" + changed.stdout)
+        # The same for an operation: one byte of the number of bytes of a copy.
+        run = os.path.join(out, "operations")
+        log_path = glob.glob(run + "/logs/*.jsonl")[0]
+        with open(log_path[:-len("jsonl")] + "raw", "r+b") as file:
+            data = bytearray(file.read())
+            data[first_of_kind(log_path, records.KIND_MEMCPY) + 8] ^= 1  # bytes
+            file.seek(0)
+            file.write(data)
+        changed = subprocess.run(differential + [run + "/traces", run + "/logs"], capture_output=True,
+                                 text=True)
+        if changed.returncode != 1 or "operations differ" not in changed.stdout:
+            sys.exit("a changed operation was not found:\n" + changed.stdout)
         run = os.path.join(out, "graphs")
         log = glob.glob(run + "/logs/*.jsonl")[0]
         with open(log) as file:

@@ -15,12 +15,13 @@ traced() {  # NAME CMD...
   local name=$1; shift
   mkdir -p "$out/$name/traces" "$out/$name/logs"
   FORWARD_OUT=$out/$name/logs/log HOTPROOF_OUT=$out/$name/traces HOTPROOF_CUPTI=$bin/libcupti.so.13 \
+    HOTPROOF_RECORD=operations \
     LD_PRELOAD=${FORWARDER_PRELOAD-}${FORWARDER_PRELOAD:+:}$bin/libhotproof.so timeout -k 5 60 "$@" 2>&1 | sed "s/^/  /"
   echo "$name: exit ${PIPESTATUS[0]}"
 }
 if [ $# -gt 0 ]; then traced command "$@"; exit; fi
 for scenario in eager capture byhand child update memory forkjoin graphs graphthreads streams4 threads4 \
-    pdl modules contexts capture2 conditional; do
+    pdl modules contexts capture2 conditional operations; do
   traced "$scenario" "$bin/probe" "$scenario"
 done
 traced fork "$bin/self_count" fork 2000

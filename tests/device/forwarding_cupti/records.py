@@ -9,6 +9,7 @@ import struct
 import sys
 
 KIND_MEMCPY, KIND_MEMSET, KIND_KERNEL, KIND_CONCURRENT_KERNEL = 1, 2, 3, 10
+KIND_MEMCPY2, KIND_CUDA_EVENT, KIND_SYNCHRONIZATION = 22, 36, 38
 
 # (field, offset, struct format). Padding fields are left out.
 KERNEL = [
@@ -45,8 +46,33 @@ MEMCPY = [
     ("graphId", 72, "I"), ("channelID", 76, "I"), ("channelType", 80, "I"),
     ("isDeviceLaunched", 84, "B"), ("copyCount", 88, "Q"),
 ]
+MEMCPY2 = [
+    ("kind", 0, "I"), ("copyKind", 4, "B"), ("srcKind", 5, "B"), ("dstKind", 6, "B"),
+    ("flags", 7, "B"), ("bytes", 8, "Q"), ("start", 16, "Q"), ("end", 24, "Q"),
+    ("deviceId", 32, "I"), ("contextId", 36, "I"), ("streamId", 40, "I"), ("srcDeviceId", 44, "I"),
+    ("srcContextId", 48, "I"), ("dstDeviceId", 52, "I"), ("dstContextId", 56, "I"),
+    ("correlationId", 60, "I"), ("graphNodeId", 72, "Q"), ("graphId", 80, "I"),
+    ("channelID", 84, "I"), ("channelType", 88, "I"),
+]
+SYNCHRONIZATION = [
+    ("kind", 0, "I"), ("type", 4, "I"), ("start", 8, "Q"), ("end", 16, "Q"),
+    ("correlationId", 24, "I"), ("contextId", 28, "I"), ("streamId", 32, "I"),
+    ("cudaEventId", 36, "I"), ("cudaEventSyncId", 40, "Q"), ("returnValue", 48, "I"),
+]
+CUDA_EVENT = [
+    ("kind", 0, "I"), ("correlationId", 4, "I"), ("contextId", 8, "I"), ("streamId", 12, "I"),
+    ("eventId", 16, "I"), ("deviceId", 24, "I"), ("deviceTimestamp", 40, "Q"),
+    ("cudaEventSyncId", 48, "Q"),
+]
 LAYOUTS = {KIND_KERNEL: KERNEL, KIND_CONCURRENT_KERNEL: KERNEL, KIND_MEMSET: MEMSET,
-           KIND_MEMCPY: MEMCPY}
+           KIND_MEMCPY: MEMCPY, KIND_MEMCPY2: MEMCPY2, KIND_SYNCHRONIZATION: SYNCHRONIZATION,
+           KIND_CUDA_EVENT: CUDA_EVENT}
+# Record sizes of the same versions, and what of a record is not read because it says nothing.
+BYTES = {"Kernel": (KERNEL_BYTES, KERNEL), "Memset": (88, MEMSET), "Memcpy": (96, MEMCPY),
+         "Memcpy2": (96, MEMCPY2), "Synchronization": (56, SYNCHRONIZATION),
+         "CudaEvent": (56, CUDA_EVENT)}
+OPERATIONS = (KIND_MEMCPY, KIND_MEMCPY2, KIND_MEMSET, KIND_SYNCHRONIZATION, KIND_CUDA_EVENT)
+UNREAD = {"padding", "padding3", "reserved0", "pad", "pad2"}
 
 
 def decode(data, base):
@@ -89,6 +115,9 @@ class Log:
 
     def kernels(self):
         return [r for r in self.records if r["kind"] in (KIND_KERNEL, KIND_CONCURRENT_KERNEL)]
+
+    def operations(self):
+        return [r for r in self.records if r["kind"] in OPERATIONS]
 
     def calls(self, domain, name=None):
         """Callbacks of a domain ("driver", "runtime", "resource", "api"), one function's or all."""

@@ -1,4 +1,5 @@
-"""records_test.py KERNEL_LAYOUT: the layout that records.py reads is the header's, field by field."""
+"""records_test.py RECORD_LAYOUT: the layouts that records.py reads are the header's, field by field."""
+import collections
 import struct
 import subprocess
 import sys
@@ -7,22 +8,24 @@ import records
 
 
 def main():
-    header = {}
+    header = collections.defaultdict(dict)
     for line in subprocess.check_output([sys.argv[1]], text=True).splitlines():
-        name, offset, size = line.split()
-        header[name] = (int(offset), int(size))
-    _, size = header.pop("sizeof")
-    assert size == records.KERNEL_BYTES, (size, records.KERNEL_BYTES)
-    unread = {"padding", "padding3", "reserved0"}  # the only fields that say nothing
-    ours = {name: (offset, struct.calcsize("<" + form)) for name, offset, form in records.KERNEL}
-    assert ours == {k: v for k, v in header.items() if k not in unread}, (
-        set(ours.items()) ^ {(k, v) for k, v in header.items() if k not in unread})
-    # A record whose bytes all differ comes back byte for byte.
-    data = bytearray(range(records.KERNEL_BYTES))
-    struct.pack_into("<I", data, 0, records.KIND_CONCURRENT_KERNEL)
-    record = records.decode(bytes(data), 0)
-    for name, (offset, size) in ours.items():
-        assert record[name].to_bytes(size, "little") == data[offset:offset + size], name
+        record, name, offset, size = line.split()
+        header[record][name] = (int(offset), int(size))
+    assert set(header) == set(records.BYTES), set(header) ^ set(records.BYTES)
+    for record, fields in header.items():
+        record_bytes, layout = records.BYTES[record]
+        assert fields.pop("sizeof") == (0, record_bytes), (record, record_bytes)
+        ours = {name: (offset, struct.calcsize("<" + form)) for name, offset, form in layout}
+        theirs = {k: v for k, v in fields.items() if k not in records.UNREAD}
+        assert ours == theirs, (record, set(ours.items()) ^ set(theirs.items()))
+        # A record whose bytes all differ comes back byte for byte.
+        data = bytearray(range(record_bytes))
+        kind = next(k for k, v in records.LAYOUTS.items() if v is layout)
+        struct.pack_into("<I", data, 0, kind)
+        decoded = records.decode(bytes(data), 0)
+        for name, (offset, size) in ours.items():
+            assert decoded[name].to_bytes(size, "little") == data[offset:offset + size], name
 
 
 if __name__ == "__main__":

@@ -107,6 +107,40 @@ void Pdl() {
   Finish("pdl", s);
 }
 
+void Operations() {
+  Session s;
+  char host[4096] = {};
+  CUdeviceptr memory;
+  CHECK(CU(cuMemAlloc)(&memory, 2 * sizeof host));
+  Note("copies");
+  CHECK(CU(cuMemcpyHtoD)(memory, host, sizeof host));
+  CHECK(CU(cuMemcpyHtoDAsync)(memory, host, 100, s.stream));
+  CHECK(CU(cuMemcpyDtoDAsync)(memory + sizeof host, memory, sizeof host, s.stream));
+  CHECK(CU(cuMemcpyDtoHAsync)(host, memory, 8, s.stream));
+  CHECK(CU(cuMemcpyDtoH)(host, memory, 4));
+  CHECK(CU(cuMemsetD8)(memory, 5, 1000));
+  CHECK(CU(cuMemsetD32Async)(memory, 7, 250, s.stream));
+  Note("events");
+  CUstream side;
+  CHECK(CU(cuStreamCreate)(&side, CU_STREAM_NON_BLOCKING));
+  CUevent events[2];
+  for (CUevent& event : events) CHECK(CU(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+  for (int i = 0; i < 3; ++i) {
+    s.Count(s.stream);
+    CHECK(CU(cuEventRecord)(events[i % 2], s.stream));
+    CHECK(CU(cuStreamWaitEvent)(side, events[i % 2], 0));
+    s.Count(side, 2);
+  }
+  Note("waits and queries");
+  CHECK(CU(cuEventSynchronize)(events[0]));
+  CHECK(CU(cuStreamSynchronize)(side));
+  CHECK(CU(cuEventQuery)(events[0]));
+  CHECK(CU(cuStreamQuery)(side));
+  s.Sync();
+  for (CUevent event : events) CHECK(CU(cuEventDestroy)(event));
+  Finish("operations", s);
+}
+
 void FourStreams() {
   Session s;
   std::vector<CUstream> streams(4);
@@ -201,6 +235,7 @@ void Contexts() {
 const Scenario kEagerScenarios[] = {{"eager", Eager},          {"pdl", Pdl},
                                     {"streams4", FourStreams}, {"threads4", FourThreads},
                                     {"modules", Modules},      {"contexts", Contexts},
+                                    {"operations", Operations},
                                     {nullptr, nullptr}};
 
 }  // namespace probe

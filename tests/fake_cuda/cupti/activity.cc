@@ -51,6 +51,7 @@ struct State {
   std::atomic<CUpti_BuffersCallbackRequestFunc> request{nullptr};
   std::atomic<CUpti_BuffersCallbackCompleteFunc> complete{nullptr};
   std::atomic<bool> enabled[CUPTI_ACTIVITY_KIND_COUNT] = {};
+  std::atomic<bool> all_synchronizations{true};  // queries that found work unfinished, too
   std::atomic<uint64_t> dropped{0};
   std::mutex mutex;
   std::condition_variable wake, flushed;
@@ -220,6 +221,9 @@ void OnWork(const Work& asked) {
   State& s = S();
   if (GaveUp() || !s.enabled[asked.kind].load(std::memory_order_relaxed)) return;
   if (s.request.load() == nullptr || s.complete.load() == nullptr) return;
+  if (asked.kind == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION && asked.result != CUDA_SUCCESS &&
+      !s.all_synchronizations.load())
+    return;
   Work work = asked;
   if (!ApplyFaults(work)) return;
   if (work.conditional_body) {
@@ -287,6 +291,11 @@ FAKE_EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
 
 FAKE_EXPORT CUptiResult cuptiActivityEnableContext(CUcontext, CUpti_ActivityKind kind) {
   return cuptiActivityEnable(kind);
+}
+
+FAKE_EXPORT CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable) {
+  S().all_synchronizations.store(enable != 0);
+  return CUPTI_SUCCESS;
 }
 
 FAKE_EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag) {

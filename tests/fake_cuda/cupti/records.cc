@@ -14,6 +14,10 @@ size_t RecordBytes(CUpti_ActivityKind kind) {
       return sizeof(CUpti_ActivityMemset4);
     case CUPTI_ACTIVITY_KIND_MEMCPY:
       return sizeof(CUpti_ActivityMemcpy6);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      return sizeof(CUpti_ActivitySynchronization2);
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+      return sizeof(CUpti_ActivityCudaEvent2);
     default:
       return 0;
   }
@@ -97,12 +101,42 @@ void WriteMemcpy(const Work& w, void* at) {
   memcpy(at, &r, sizeof r);
 }
 
+// These two as the header describes them: not seen on the H200 yet.
+void WriteSynchronization(const Work& w, void* at) {
+  CUpti_ActivitySynchronization2 r = {};
+  r.kind = w.kind;
+  r.type = w.synchronization;
+  r.start = w.start_ns;
+  r.end = w.end_ns;
+  r.correlationId = w.correlation_id;
+  r.contextId = w.context_id;
+  r.streamId = w.stream_id;
+  r.cudaEventId = w.event_id;
+  r.cudaEventSyncId = w.event_sync_id;
+  r.returnValue = w.result;
+  memcpy(at, &r, sizeof r);
+}
+
+void WriteEventRecord(const Work& w, void* at) {
+  CUpti_ActivityCudaEvent2 r = {};
+  r.kind = w.kind;
+  r.correlationId = w.correlation_id;
+  r.contextId = w.context_id;
+  r.streamId = w.stream_id;
+  r.eventId = w.event_id;
+  r.deviceId = w.device_id;
+  r.cudaEventSyncId = w.event_sync_id;
+  memcpy(at, &r, sizeof r);
+}
+
 }  // namespace
 
 void WriteRecord(const Work& work, void* at) {
   if (work.kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) WriteKernel(work, at);
   if (work.kind == CUPTI_ACTIVITY_KIND_MEMSET) WriteMemset(work, at);
   if (work.kind == CUPTI_ACTIVITY_KIND_MEMCPY) WriteMemcpy(work, at);
+  if (work.kind == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) WriteSynchronization(work, at);
+  if (work.kind == CUPTI_ACTIVITY_KIND_CUDA_EVENT) WriteEventRecord(work, at);
 }
 
 }  // namespace fake_cuda

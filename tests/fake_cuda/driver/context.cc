@@ -194,7 +194,10 @@ FAKE_EXPORT CUresult cuCtxGetDevice(CUdevice* device) {
 FAKE_EXPORT CUresult cuCtxSynchronize() {
   FAKE_CALL_WITHOUT_PARAMS(cuCtxSynchronize);
   if (CurrentContext() == nullptr) return call.Return(CUDA_ERROR_INVALID_CONTEXT);
+  const uint64_t start_ns = NowNs();
   SleepUntilNs(ContextBusyUntilNs(CurrentContext()));
+  ReportSynchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, start_ns,
+                        CurrentContext(), nullptr, nullptr, CUDA_SUCCESS);
   return call.Return(CUDA_SUCCESS);
 }
 

@@ -79,6 +79,9 @@ void ReportModule(CUpti_CallbackId id, CUmodule module);
 uint32_t NewStreamId();
 CUstream ResolveStream(CUstream stream, bool per_thread = false);
 void DestroyAllStreams(CUcontext context);
+// CUPTI's record of a wait or a query that ended with `result`. Null `event`, `stream`: none.
+void ReportSynchronization(CUpti_ActivitySynchronizationType type, uint64_t start_ns,
+                           CUcontext context, CUstream stream, CUevent event, CUresult result);
 uint64_t ContextBusyUntilNs(CUcontext context);
 
 // --- memory.cc

@@ -78,6 +78,9 @@ struct CUevent_st {
   CUstream capture_origin = nullptr;
   std::vector<CUgraphNode> capture_tail;
   uint64_t done_ns = 0;
+  uint32_t id = 0;
+  uint32_t context_id = 0;
+  std::atomic<uint64_t> sync_id{0};  // of its last record, unique in the process
 };
 
 struct CUctx_st {

@@ -58,6 +58,28 @@ uint64_t ContextBusyUntilNs(CUcontext context) {
   return busy;
 }
 
+void ReportSynchronization(CUpti_ActivitySynchronizationType type, uint64_t start_ns,
+                           CUcontext context, CUstream stream, CUevent event, CUresult result) {
+  const Tracer* tracer = GetTracer();
+  if (tracer == nullptr) return;
+  Work work = {};
+  work.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+  work.synchronization = type;
+  work.start_ns = start_ns;
+  work.end_ns = NowNs();
+  work.correlation_id = CurrentCorrelationId();
+  work.context_id = stream != nullptr    ? stream->context->id
+                    : event != nullptr   ? event->context_id
+                    : context != nullptr ? context->id
+                                         : 0;
+  work.stream_id = stream != nullptr ? stream->id : CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+  work.event_id = event != nullptr ? event->id : CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+  work.event_sync_id =
+      event != nullptr ? event->sync_id.load() : CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+  work.result = result;
+  tracer->work(work);
+}
+
 void CaptureNode(CUstream stream, CUgraphNodeType type, const CUgraphNode_st& content) {
   CUgraphNode node = AddNode(stream->capture, type, stream->capture_tail, content);
   stream->capture_tail = {node};
@@ -114,14 +136,23 @@ FAKE_EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
 
 FAKE_EXPORT CUresult cuStreamSynchronize(CUstream stream) {
   FAKE_CALL(cuStreamSynchronize, stream);
-  SleepUntilNs(ResolveStream(stream)->busy_until_ns.load());
+  const uint64_t start_ns = NowNs();
+  CUstream s = ResolveStream(stream);
+  SleepUntilNs(s->busy_until_ns.load());
+  ReportSynchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, start_ns, nullptr, s,
+                        nullptr, CUDA_SUCCESS);
   return call.Return(CUDA_SUCCESS);
 }
 
 FAKE_EXPORT CUresult cuStreamQuery(CUstream stream) {
   FAKE_CALL(cuStreamQuery, stream);
-  const bool busy = ResolveStream(stream)->busy_until_ns.load() > NowNs();
-  return call.Return(busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+  CUstream s = ResolveStream(stream);
+  const uint64_t start_ns = NowNs();
+  const CUresult result =
+      s->busy_until_ns.load() > start_ns ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+  ReportSynchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, start_ns, nullptr, s,
+                        nullptr, result);
+  return call.Return(result);
 }
 
 FAKE_EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
@@ -129,8 +160,11 @@ FAKE_EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned 
   CUstream s = ResolveStream(stream);
   if (event->capture == nullptr) {
     uint64_t busy = s->busy_until_ns.load();
+    const uint64_t start_ns = NowNs();
     while (busy < event->done_ns && !s->busy_until_ns.compare_exchange_weak(busy, event->done_ns)) {
     }
+    ReportSynchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, start_ns, nullptr, s,
+                          event, CUDA_SUCCESS);
     return call.Return(CUDA_SUCCESS);
   }
   if (s->capture == nullptr) {
@@ -195,7 +229,9 @@ FAKE_EXPORT CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* 
 
 FAKE_EXPORT CUresult cuEventCreate(CUevent* event, unsigned flags) {
   FAKE_CALL(cuEventCreate, event, flags);
+  static std::atomic<uint32_t> next_id{1};
   *event = new CUevent_st;
+  (*event)->id = next_id.fetch_add(1);
   return call.Return(CUDA_SUCCESS);
 }
 
@@ -212,18 +248,38 @@ FAKE_EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
   event->capture_origin = s->capture_origin;
   event->capture_tail = s->capture_tail;
   event->done_ns = std::max(NowNs(), s->busy_until_ns.load());
+  if (const Tracer* tracer = GetTracer(); tracer != nullptr && s->capture == nullptr) {
+    static std::atomic<uint64_t> next_sync_id{1};
+    event->sync_id = next_sync_id.fetch_add(1);
+    event->context_id = s->context->id;
+    Work work = {};
+    work.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT;
+    work.correlation_id = CurrentCorrelationId();
+    work.context_id = s->context->id;
+    work.stream_id = s->id;
+    work.event_id = event->id;
+    work.event_sync_id = event->sync_id;
+    tracer->work(work);
+  }
   return call.Return(CUDA_SUCCESS);
 }
 
 FAKE_EXPORT CUresult cuEventSynchronize(CUevent event) {
   FAKE_CALL(cuEventSynchronize, event);
+  const uint64_t start_ns = NowNs();
   SleepUntilNs(event->done_ns);
+  ReportSynchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, start_ns, nullptr,
+                        nullptr, event, CUDA_SUCCESS);
   return call.Return(CUDA_SUCCESS);
 }
 
 FAKE_EXPORT CUresult cuEventQuery(CUevent event) {
   FAKE_CALL(cuEventQuery, event);
-  return call.Return(event->done_ns > NowNs() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+  const uint64_t start_ns = NowNs();
+  const CUresult result = event->done_ns > start_ns ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+  ReportSynchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, start_ns, nullptr,
+                        nullptr, event, result);
+  return call.Return(result);
 }
 
 FAKE_EXPORT CUresult cuEventElapsedTime_v2(float* ms, CUevent from, CUevent to) {

@@ -1,5 +1,6 @@
 // The probe's scenarios under the tracer: what was asked and what ran, kernel by kernel and grid by
 // grid, are what the program says it does; nothing is unattributed; the program is as it was.
+#include <cupti.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -191,6 +192,112 @@ TEST(Scenario, CountModeAsksForNoActivity) {
   ASSERT_EQ(1u, traces.size());
   EXPECT_EQ(1000u, traces[0].Asked());
   EXPECT_EQ(0u, traces[0].Recorded());
+}
+
+std::vector<TraceSummary> TraceOperations(const char* scenario) {
+  const std::string directory = NewDirectory();
+  RunOptions options = {.out_directory = directory};
+  options.environment["HOTPROOF_RECORD"] = "operations";
+  const RunResult run = RunProgram({Probe(), scenario}, options);
+  EXPECT_EQ(0, run.code);
+  EXPECT_EQ("", run.errors);
+  return ReadTraces(directory);
+}
+
+std::vector<TracedOperation> OfKind(const TraceSummary& trace, trace::OperationKind kind) {
+  std::vector<TracedOperation> found;
+  for (const TracedOperation& operation : trace.operations)
+    if (operation.kind == kind) found.push_back(operation);
+  return found;
+}
+
+TEST(Scenario, OperationsAreRecordedWhenAskedFor) {
+  const auto traces = TraceOperations("operations");
+  ASSERT_EQ(1u, traces.size());
+  const TraceSummary& trace = traces[0];
+  EXPECT_THAT(trace.tables.header.activity_kinds(),
+              testing::ElementsAre(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                   CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+                                   CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+                                   CUPTI_ACTIVITY_KIND_CUDA_EVENT));
+  EXPECT_EQ(6u, trace.Recorded());  // kernels are counted apart
+  EXPECT_EQ(6u, trace.tables.footer.records());
+  // By hand from the probe's source, the copy and the memset around its counter included.
+  std::vector<std::pair<uint32_t, uint64_t>> copies, sets;  // copy kind, bytes; value, bytes
+  for (const auto& copy : OfKind(trace, trace::OPERATION_MEMCPY)) {
+    copies.push_back({copy.copy_kind, copy.amount});
+    EXPECT_LT(copy.start_ns, copy.end_ns);
+    EXPECT_LT(0u, copy.correlation_id);
+  }
+  EXPECT_THAT(copies, testing::UnorderedElementsAre(
+                          std::pair(1, 4096), std::pair(1, 100), std::pair(8, 4096),
+                          std::pair(2, 8), std::pair(2, 4), std::pair(2, 8)));
+  for (const auto& set : OfKind(trace, trace::OPERATION_MEMSET))
+    sets.push_back({static_cast<uint32_t>(set.detail), set.amount});
+  EXPECT_THAT(sets, testing::UnorderedElementsAre(std::pair(0, 256), std::pair(5, 1000),
+                                                  std::pair(7, 1000)));
+  // Three event records, each with the stream that waited for it.
+  const auto records = OfKind(trace, trace::OPERATION_EVENT_RECORD);
+  ASSERT_EQ(3u, records.size());
+  std::map<uint32_t, int> waits;
+  for (const auto& wait : OfKind(trace, trace::OPERATION_SYNCHRONIZATION)) {
+    ++waits[wait.synchronization_type];
+    EXPECT_LE(wait.start_ns, wait.end_ns);
+    if (wait.synchronization_type != CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT) continue;
+    int found = 0;
+    for (const auto& record : records) {
+      if (record.detail != wait.detail) continue;
+      ++found;
+      EXPECT_EQ(record.amount, wait.amount);
+      EXPECT_NE(record.stream_id, wait.stream_id);
+      EXPECT_LT(record.correlation_id, wait.correlation_id);
+    }
+    EXPECT_EQ(1, found);
+  }
+  EXPECT_THAT(waits, testing::ElementsAre(
+                         std::pair(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, 2),
+                         std::pair(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, 3),
+                         std::pair(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, 2),
+                         std::pair(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, 2)));
+}
+
+TEST(Scenario, OperationsOfReplayedGraphsTellTheirNode) {
+  const auto traces = TraceOperations("memory");
+  ASSERT_EQ(1u, traces.size());
+  std::map<uint64_t, int> nodes;  // times each ran
+  for (const TracedOperation& operation : traces[0].operations)
+    if (operation.node_id != 0) ++nodes[operation.node_id];
+  // Two memsets and a copy, replayed twice, then two memsets and a copy once.
+  std::vector<int> times;
+  for (const auto& [node, count] : nodes) {
+    times.push_back(count);
+    bool graph_known = false;
+    for (const auto& graph : traces[0].tables.graphs)
+      graph_known |= graph.exec_graph_id != 0 && graph.exec_graph_id == node >> 32;
+    EXPECT_TRUE(graph_known) << node;
+  }
+  EXPECT_THAT(times, testing::UnorderedElementsAre(2, 2, 2, 1, 1, 1));
+}
+
+TEST(Scenario, WithoutBeingAskedForOperationsAreNotRecordedAndTheHeaderSaysSo) {
+  const std::string directory = NewDirectory();
+  EXPECT_EQ(0, RunProgram({Probe(), "operations"}, {.out_directory = directory}).code);
+  const auto traces = ReadTraces(directory);
+  ASSERT_EQ(1u, traces.size());
+  EXPECT_TRUE(traces[0].operations.empty());
+  EXPECT_THAT(traces[0].tables.header.activity_kinds(),
+              testing::ElementsAre(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
+TEST(Scenario, AWrongWordForWhatToRecordIsSaid) {
+  const std::string directory = NewDirectory();
+  RunOptions options = {.out_directory = directory};
+  options.environment["HOTPROOF_RECORD"] = "all";
+  const RunResult run = RunProgram({Probe(), "operations"}, options);
+  EXPECT_EQ(0, run.code);
+  EXPECT_EQ("hotproof: HOTPROOF_RECORD=all is neither kernels nor operations; kernels is used\n",
+            run.errors);
+  EXPECT_EQ(6u, ReadTraces(directory)[0].Recorded());
 }
 
 // Each process's device counts what the tracer says was asked.

@@ -18,7 +18,7 @@ namespace hotproof::e2e {
 namespace {
 
 void SetVariables(const RunOptions& options) {
-  for (const char* name : {"HOTPROOF_OUT", "HOTPROOF_CUPTI", "HOTPROOF_MODE", "LD_PRELOAD",
+  for (const char* name : {"HOTPROOF_OUT", "HOTPROOF_CUPTI", "HOTPROOF_MODE", "HOTPROOF_RECORD", "LD_PRELOAD",
                            "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "FAKE_CUDA_FAULTS"})
     unsetenv(name);
   setenv("LD_LIBRARY_PATH", FAKE_DRIVER_DIRECTORY, 1);
@@ -117,11 +117,23 @@ TraceSummary Summarise(const std::string& path) {
     if (asked[site] != 0) summary.asked[Key(tables, site)] += asked[site];
   if (!asked.empty() && asked[0] != 0) summary.asked[{"(no site)", 0}] += asked[0];
   trace::ChunkColumns columns;
+  trace::ChunkOperations operations;
   for (size_t i = 0; i < (*reader)->chunk_count(); ++i) {
     const absl::Status status = (*reader)->ReadChunk(i, columns);
     if (!status.ok()) {
       ADD_FAILURE() << path << ": chunk " << i << ": " << status;
       continue;
+    }
+    const absl::Status also = (*reader)->ReadOperations(i, operations);
+    if (!also.ok()) ADD_FAILURE() << path << ": operations of chunk " << i << ": " << also;
+    for (size_t o = 0; o < operations.operation_class.size(); ++o) {
+      const trace::OperationClass& of = tables.operation_classes[operations.operation_class[o]];
+      summary.operations.push_back({of.kind(), of.copy_kind(), of.synchronization_type(),
+                                    operations.correlation_id[o], operations.start_ns[o],
+                                    operations.end_ns[o],
+                                    tables.streams[operations.stream[o]].stream_id(),
+                                    operations.node_id[o], operations.amount[o],
+                                    operations.detail[o]});
     }
     summary.recorded_launches += columns.launch_correlation_id.size();
     summary.timed += columns.site.size();

@@ -31,6 +31,14 @@ struct RunResult {
 };
 RunResult RunProgram(const std::vector<std::string>& command, const RunOptions& options);
 
+struct TracedOperation {
+  trace::OperationKind kind;
+  uint32_t copy_kind, synchronization_type;
+  uint64_t correlation_id, start_ns, end_ns;
+  uint32_t stream_id;  // CUPTI's
+  uint64_t node_id, amount, detail;
+};
+
 // One process's trace, added up. Keys are (kernel name, grid x).
 using KernelCounts = std::map<std::pair<std::string, uint32_t>, uint64_t>;
 struct TraceSummary {
@@ -41,6 +49,7 @@ struct TraceSummary {
   KernelCounts recorded;  // timed and untimed records, by the site they were given
   uint64_t timed = 0, untimed = 0, unattributed = 0;
   uint64_t recorded_launches = 0;  // launch entries listed
+  std::vector<TracedOperation> operations;
 
   uint64_t Asked() const;
   uint64_t Recorded() const { return timed + untimed; }
