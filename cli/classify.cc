@@ -9,12 +9,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <thread>
 #include <vector>
 
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "catalog/classifier.h"
+#include "cli/classify_json.h"
+#include "cli/classify_stream.h"
 
 namespace hotproof::cli {
 namespace {
@@ -22,137 +24,23 @@ namespace {
 using catalog::Classifier;
 using catalog::KernelClass;
 
+// More would wait for each other's output.
+constexpr unsigned kMaxThreads = 16;
+
 struct Options {
   std::vector<std::string> names;
   std::string rules;
   std::string format;
 };
 
-// JSON text is UTF-8; a name can be any bytes. Those that are none become U+FFFD.
-size_t Utf8Length(std::string_view text) {
-  const auto byte = [&text](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  const size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (lead >= 0x80 && (lead < 0xC2 || lead > 0xF4)) return 0;
-  if (length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  if (length >= 3) {  // overlong forms, surrogates, beyond U+10FFFF
-    if (lead == 0xE0 && byte(1) < 0xA0) return 0;
-    if (lead == 0xED && byte(1) >= 0xA0) return 0;
-    if (lead == 0xF0 && byte(1) < 0x90) return 0;
-    if (lead == 0xF4 && byte(1) >= 0x90) return 0;
-  }
-  return length;
-}
-
-bool IsPlainJson(char c) {
-  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 &&
-         c != '"' && c != '\\';
-}
-
-void AppendJsonString(std::string_view text, std::string& out) {
-  out += '"';
-  while (!text.empty()) {
-    size_t plain = 0;
-    while (plain < text.size() && IsPlainJson(text[plain])) ++plain;
-    out += text.substr(0, plain);
-    text.remove_prefix(plain);
-    if (text.empty()) break;
-    const char c = text[0];
-    size_t length = 1;
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof(escaped), "\\u%04x", c);
-      out += escaped;
-    } else if ((length = Utf8Length(text)) > 0) {
-      out += text.substr(0, length);
-    } else {
-      out += "\\ufffd";
-      length = 1;
-    }
-    text.remove_prefix(length);
-  }
-  out += '"';
-}
-
-void AppendField(const char* key, std::string_view value, std::string& out) {
-  out.append(",\"").append(key).append("\":");
-  AppendJsonString(value, out);
-}
-
-void AppendField(const char* key, const std::optional<int64_t>& value, std::string& out) {
-  if (value.has_value()) out.append(",\"").append(key).append("\":").append(std::to_string(*value));
-}
-
-std::string JsonLine(const std::string& name, const KernelClass& kernel) {
-  std::string out = "{\"name\":";
-  AppendJsonString(name, out);
-  AppendField("path", PathName(kernel.path), out);
-  AppendField("kind", KindName(kernel.kind), out);
-  AppendField("aDtype", kernel.a_dtype, out);
-  AppendField("bDtype", kernel.b_dtype, out);
-  AppendField("scaling", kernel.scaling, out);
-  AppendField("tile", kernel.tile, out);
-  AppendField("m", kernel.m, out);
-  AppendField("n", kernel.n, out);
-  AppendField("k", kernel.k, out);
-  AppendField("arch", kernel.arch, out);
-  AppendField("rule", kernel.rule, out);
-  return out += "}\n";
-}
-
-// Takes names one by one and writes their records.
-class Writer {
+// Collects rows, for a column is as wide as its widest cell.
+class Table {
  public:
-  virtual ~Writer() = default;
-  virtual void Write(const std::string& name) = 0;
-  virtual void Finish() = 0;
-};
-
-class JsonWriter : public Writer {
- public:
-  explicit JsonWriter(const Classifier& classifier) : classifier_(classifier) {}
-
-  void Write(const std::string& name) override {
-    if (const auto known = lines_.find(name); known != lines_.end()) {
-      out_ += known->second;
-    } else {
-      std::string line = JsonLine(name, classifier_.Classify(name));
-      out_ += line;
-      remembered_bytes_ += name.size() + line.size();
-      if (remembered_bytes_ <= kMaxRememberedBytes) lines_.emplace(name, std::move(line));
-    }
-    if (out_.size() >= kFlushBytes) Finish();
-  }
-  void Finish() override {
-    std::fwrite(out_.data(), 1, out_.size(), stdout);
-    out_.clear();
-  }
-
- private:
-  // Profiles repeat the same few hundred names; a stream of different ones must not fill the
-  // memory.
-  static constexpr size_t kMaxRememberedBytes = 64 << 20;
-  static constexpr size_t kFlushBytes = 1 << 16;
-
-  const Classifier& classifier_;
-  std::unordered_map<std::string, std::string> lines_;
-  size_t remembered_bytes_ = 0;
-  std::string out_;
-};
-
-class TableWriter : public Writer {
- public:
-  explicit TableWriter(const Classifier& classifier) : classifier_(classifier) {
+  explicit Table(const Classifier& classifier) : classifier_(classifier) {
     rows_.push_back(
         {"PATH", "KIND", "A", "B", "SCALING", "TILE", "M", "N", "K", "ARCH", "RULE", "NAME"});
   }
-  void Write(const std::string& name) override {
+  void Add(const std::string& name) {
     const KernelClass kernel = classifier_.Classify(name);
     const auto extent = [](const std::optional<int64_t>& value) {
       return value.has_value() ? std::to_string(*value) : std::string();
@@ -162,7 +50,7 @@ class TableWriter : public Writer {
                      extent(kernel.n), extent(kernel.k), kernel.arch, kernel.rule,
                      catalog::CanonicalName(name)});
   }
-  void Finish() override {
+  void Write() {
     std::array<size_t, kColumns> widths = {};
     for (auto& row : rows_) {
       for (size_t i = 0; i < kColumns; ++i) {
@@ -188,42 +76,55 @@ class TableWriter : public Writer {
   std::vector<std::array<std::string, kColumns>> rows_;
 };
 
-// One name a line, until the end of stdin; empty lines are none.
-void WriteNamesOfStdin(Writer& writer) {
-  std::ios::sync_with_stdio(false);
-  std::string line;
-  while (std::getline(std::cin, line)) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (!line.empty()) writer.Write(line);
+void WriteTable(const Classifier& classifier, const std::vector<std::string>& names) {
+  Table table(classifier);
+  for (const std::string& name : names) {
+    if (name != "-") {
+      table.Add(name);
+      continue;
+    }
+    std::ios::sync_with_stdio(false);
+    std::string line;
+    while (std::getline(std::cin, line)) {
+      if (!line.empty() && line.back() == '\r') line.pop_back();
+      if (!line.empty()) table.Add(line);
+    }
   }
+  table.Write();
+}
+
+absl::Status WriteJson(const Classifier& classifier, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (name == "-") {
+      std::fflush(stdout);
+      const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads);
+      const auto status = ClassifyLines(classifier, STDIN_FILENO, STDOUT_FILENO, threads);
+      if (!status.ok()) return status;
+    } else {
+      std::string line;
+      AppendJsonLine(name, classifier.Classify(name), line);
+      std::fwrite(line.data(), 1, line.size(), stdout);
+    }
+  }
+  return absl::OkStatus();
 }
 
 int RunClassify(const Options& options) {
-  const auto classifier = Classifier::Create(options.rules);
-  if (!classifier.ok()) {
-    std::cerr << "hotproof: " << classifier.status().message() << "\n";
+  const auto fail = [](const auto& message) {
+    std::cerr << "hotproof: " << message << "\n";
     return 2;
-  }
+  };
+  const auto classifier = Classifier::Create(options.rules);
+  if (!classifier.ok()) return fail(classifier.status().message());
   const bool table =
       options.format.empty() ? isatty(STDOUT_FILENO) == 1 : options.format == "table";
-  std::unique_ptr<Writer> writer;
   if (table) {
-    writer = std::make_unique<TableWriter>(*classifier);
-  } else {
-    writer = std::make_unique<JsonWriter>(*classifier);
+    WriteTable(*classifier, options.names);
+  } else if (const auto status = WriteJson(*classifier, options.names); !status.ok()) {
+    return fail(status.message());
   }
-  for (const std::string& name : options.names) {
-    if (name == "-") {
-      WriteNamesOfStdin(*writer);
-    } else {
-      writer->Write(name);
-    }
-  }
-  writer->Finish();
-  if (std::fflush(stdout) != 0) {
-    std::cerr << "hotproof: cannot write the result to stdout; check where it goes\n";
-    return 2;
-  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return fail("cannot write the result to stdout; check where it goes");
   return 0;
 }
 
