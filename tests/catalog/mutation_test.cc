@@ -63,7 +63,8 @@ const char* const kKernels[] = {
     "cutlass::arch::OpClassTensorOp, cutlass::arch::Sm80, cutlass::gemm::GemmShape<{t1}, {t2}, "
     "{t3}>, "
     "cutlass::gemm::GemmShape<{x3}, {x4}, 64>, int>::SelectBase<int, void> > >({D}*)",
-    "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int, int, int>, "
+    "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int, int, int, "
+    "int>, "
     "cutlass::gemm::collective::CollectiveMma<cutlass::gemm::MainloopSm90TmaGmmaWarpSpecialized<{"
     "x1}, "
     "cute::tuple<cute::C<{x2}>, cute::C<{x3}>, cute::C<1> >, int>, cute::tuple<cute::C<{t1}>, "
@@ -85,7 +86,7 @@ const char* const kKernels[] = {
     "8, false>(int4 const*)",
     "void router_gemm_kernel_bf16_output<{A}, {x1}, {x2}, {m}, {n}, {k}>({D}*)",
     "void fused_a_gemm_kernel<{m}, {n}, {k}, {x1}, {x2}, {x3}, {x4}>(__nv_bfloat16*)",
-    ("void gemvNSP_kernel<{A}, {B}, {D}, float, {x1}, {x2}, {x3}, {x4}, false, "
+    ("void gemvNSP_kernel<{A}, {D}, {D}, float, {x1}, {x2}, {x3}, {x4}, false, "
      "cublasGemvParamsEx<int, cublasGemvTensorBatched<{D} const>, float> >({D}*)"),
 };
 
