@@ -45,7 +45,7 @@ inline constexpr CuptiQuirk kCuptiQuirks[] = {
      "graphs with conditional bodies are LOWER_BOUND"},
     {"disable_deadlock", 0, 130000,
      "disabling an activity kind while kernels are launched can deadlock",
-     "a kind is disabled only when the trace cannot be written; HOTPROOF_MODE=count has none"},
+     "no kind is disabled: when the trace cannot be written, records are discarded as they come"},
     {"flush_crash", 130000, 130000, "cuptiActivityFlushAll can crash (fixed in 13.0 Update 1)",
      "run with a newer CUPTI, or with HOTPROOF_MODE=count, which never flushes"},
     {"graph_correlation_after_restart", 0, 130100,
@@ -81,5 +81,13 @@ inline constexpr CuptiQuirk kCuptiQuirks[] = {
      "one subscriber a process: a second tool gets nothing, or silently takes over the buffers",
      "another subscriber is reported in the trace; don't profile with two tools at a time"},
 };
+
+// Whether the fault `id` of the table is in this CUPTI. No such id: false; tests name what exists.
+constexpr bool QuirkApplies(std::string_view id, uint32_t version) {
+  for (const CuptiQuirk& quirk : kCuptiQuirks) {
+    if (quirk.id == id) return quirk.AppliesTo(version);
+  }
+  return false;
+}
 
 }  // namespace hotproof::trace

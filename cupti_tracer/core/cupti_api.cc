@@ -56,10 +56,15 @@ Cupti Cupti::Load(const Config& config) {
 #define HOTPROOF_FIND_TIMING(member, symbol) \
   HOTPROOF_FIND(member, symbol)              \
   if (cupti.member == nullptr) cupti.missing_timing.push_back(#symbol);
+#define HOTPROOF_FIND_USEFUL(member, symbol) \
+  HOTPROOF_FIND(member, symbol)              \
+  if (cupti.member == nullptr) cupti.missing_useful.push_back(#symbol);
   HOTPROOF_CUPTI_REQUIRED(HOTPROOF_FIND_REQUIRED)
   HOTPROOF_CUPTI_TIMING(HOTPROOF_FIND_TIMING)
+  HOTPROOF_CUPTI_USEFUL(HOTPROOF_FIND_USEFUL)
   HOTPROOF_CUPTI_OPTIONAL(HOTPROOF_FIND)
 #undef HOTPROOF_FIND_REQUIRED
+#undef HOTPROOF_FIND_USEFUL
 #undef HOTPROOF_FIND_TIMING
 #undef HOTPROOF_FIND
   if (cupti.GetVersion != nullptr) cupti.GetVersion(&cupti.version);

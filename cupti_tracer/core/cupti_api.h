@@ -28,8 +28,11 @@ namespace hotproof::tracer {
   X(ActivityDisable, cuptiActivityDisable)                          \
   X(ActivityFlushAll, cuptiActivityFlushAll)                        \
   X(ActivityGetNextRecord, cuptiActivityGetNextRecord)              \
-  X(ActivityGetNumDroppedRecords, cuptiActivityGetNumDroppedRecords) \
-  X(GetTimestamp, cuptiGetTimestamp)                                \
+  X(ActivityGetNumDroppedRecords, cuptiActivityGetNumDroppedRecords)
+
+// Without these a trace is poorer, not wrong: no clock pairs, launches on an unknown stream.
+#define HOTPROOF_CUPTI_USEFUL(X)        \
+  X(GetTimestamp, cuptiGetTimestamp)    \
   X(GetStreamIdEx, cuptiGetStreamIdEx)
 
 #define HOTPROOF_CUPTI_OPTIONAL(X)                  \
@@ -65,6 +68,7 @@ namespace hotproof::tracer {
 struct Cupti {
   HOTPROOF_CUPTI_REQUIRED(HOTPROOF_POINTER)
   HOTPROOF_CUPTI_TIMING(HOTPROOF_POINTER)
+  HOTPROOF_CUPTI_USEFUL(HOTPROOF_POINTER)
   HOTPROOF_CUPTI_OPTIONAL(HOTPROOF_POINTER)
 
   std::string path;          // of the library in use, "" when none was found
@@ -72,6 +76,7 @@ struct Cupti {
   std::string load_error;    // of the last library tried
   std::vector<std::string> missing_required;
   std::vector<std::string> missing_timing;
+  std::vector<std::string> missing_useful;
 
   // Tries, in this order: HOTPROOF_CUPTI; a copy that is already loaded; the sonames .13 and .12;
   // CUDA_HOME; /usr/local/cuda. HOTPROOF_CUPTI set but unusable is not replaced by another copy.

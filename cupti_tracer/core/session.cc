@@ -69,6 +69,9 @@ bool Session::Subscribe() {
   for (const std::string& symbol : cupti_.missing_timing) {
     AddProblem(ProblemKind::kSymbolMissing, symbol);
   }
+  for (const std::string& symbol : cupti_.missing_useful) {
+    AddProblem(ProblemKind::kSymbolMissing, symbol);
+  }
   if (!cupti_.CanCount()) {
     SayOnce(cupti_.path + " lacks " + cupti_.missing_required[0] + "; nothing is collected");
     return false;
@@ -212,8 +215,11 @@ void Session::EnableOperations(trace::HeaderEntry& header) {
 
 void Session::StopTiming(const char* why) {
   if (!timing_.exchange(false)) return;
-  cupti_.ActivityDisable(kTimedKind);
-  for (const CUpti_ActivityKind kind : operation_kinds_) cupti_.ActivityDisable(kind);
+  // Where disabling can deadlock the kinds stay on, and their records are discarded as they come.
+  if (!trace::QuirkApplies("disable_deadlock", cupti_.version)) {
+    cupti_.ActivityDisable(kTimedKind);
+    for (const CUpti_ActivityKind kind : operation_kinds_) cupti_.ActivityDisable(kind);
+  }
   SayOnce(std::string(why) + "; launches are still counted, but no longer timed");
 }
 
@@ -227,7 +233,7 @@ void Session::Mark(const char* label) {
 }
 
 void Session::AddProblem(ProblemKind kind, const std::string& detail) {
-  collection_->file.AddProblem(kind, 1, detail);
+  collection_->file.CountProblem(kind, detail);
 }
 
 void Session::OnCollectionEnded(const std::string& why) {
@@ -267,13 +273,12 @@ void Session::FlushOnce(bool last) {
     const CUptiResult result =
         cupti_.ActivityFlushAll(last ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : CUPTI_ACTIVITY_FLAG_NONE);
     last_flush_ok_.store(result == CUPTI_SUCCESS);
-    if (result != CUPTI_SUCCESS && result != last_flush_result_) {
+    if (result != CUPTI_SUCCESS) {
       AddProblem(ProblemKind::kCuptiError,
                  std::string("cuptiActivityFlushAll: ") + cupti_.ResultName(result));
     }
-    last_flush_result_ = result;
     trace::ClockPairEntry clocks;
-    if (cupti_.GetTimestamp(&clocks.cupti_ns) == CUPTI_SUCCESS) {
+    if (cupti_.GetTimestamp != nullptr && cupti_.GetTimestamp(&clocks.cupti_ns) == CUPTI_SUCCESS) {
       clocks.realtime_ns = RealtimeNs();
       clocks.monotonic_ns = MonotonicNs();
       // Kept only while something is timed: an idle server's file does not grow.

@@ -113,7 +113,6 @@ class Session {
   bool stop_requested_ = false, stopped_ = false;
   std::atomic<bool> thread_running_{false};
   std::atomic<bool> last_flush_ok_{true};
-  CUptiResult last_flush_result_ = CUPTI_SUCCESS;
   uint64_t lost_work_reported_ = 0;
   uint64_t last_tick_ns_ = 0, last_tick_bytes_ = 0;
 };

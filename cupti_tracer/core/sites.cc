@@ -247,6 +247,7 @@ uint32_t Sites::ResolveSlow(const LaunchDescription& d, KernelInfo& kernel,
       publish(std::move(changed));
       if (!kernel.overflow_reported) {
         kernel.overflow_reported = true;
+        // Once a kernel: how many launches that concerns, its sites without arguments say.
         file_.AddProblemLocked(ProblemKind::kArgumentSetsOverflowed, 1, kernel.name);
       }
     } else {
@@ -269,9 +270,7 @@ uint32_t Sites::AddSiteLocked(const LaunchDescription& d, KernelInfo& kernel,
                               const ArgumentBytes& arguments, const ArgumentLayout& layout,
                               uint64_t key) {
   if (sites_.size() >= file_.counters().site_slots()) {
-    if (slots_exhausted_++ == 0) {
-      file_.AddProblemLocked(ProblemKind::kSlotsExhausted, 1, "sites");
-    }
+    file_.CountProblemLocked(ProblemKind::kSlotsExhausted, "sites");
     return 0;
   }
   const uint32_t id = static_cast<uint32_t>(sites_.size());

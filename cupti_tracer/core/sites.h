@@ -125,7 +125,6 @@ class Sites {
   std::unordered_map<uint64_t, uint32_t> site_ids_;
   std::deque<SiteInfo> sites_;
   std::unordered_map<std::string, uint32_t> tensor_map_ids_;
-  uint64_t slots_exhausted_ = 0;
   std::unordered_map<CUmodule, LoadedModule> modules_;
 };
 

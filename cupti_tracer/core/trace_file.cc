@@ -62,11 +62,10 @@ std::string TraceFile::counters_file_name() const {
 
 bool TraceFile::NoteLocked(trace::WriteResult result) {
   if (result == trace::WriteResult::kOk) return true;
-  if (!disk_failed_.exchange(true)) {
-    // Tried again with every later flush, so it is in the trace as soon as there is room.
-    AddProblemLocked(ProblemKind::kDiskFull, 1,
+  disk_failed_.store(true);
+  // Tried again with every later flush, so it is in the trace as soon as there is room.
+  CountProblemLocked(ProblemKind::kDiskFull,
                      result == trace::WriteResult::kNoSpace ? "no space" : "write error");
-  }
   return false;
 }
 
@@ -76,6 +75,7 @@ void TraceFile::FlushTablesLocked() {
 
 bool TraceFile::FlushLocked() {
   if (writer_ == nullptr) return true;
+  WriteProblemCountsLocked();
   const bool ok = NoteLocked(writer_->Flush(CounterViewNow()));
   if (counters_ != nullptr) counters_->header()->records_written = writer_->records_written();
   return ok;
@@ -96,6 +96,30 @@ void TraceFile::SnapshotLocked(SnapshotReason reason, uint64_t correlation_id, u
                         .graph_id = graph_id},
                        CounterViewNow());
   FlushTablesLocked();
+}
+
+void TraceFile::CountProblemLocked(ProblemKind kind, std::string_view detail) {
+  const bool room = problem_counts_.size() < kMaxProblemDetails;
+  auto found = problem_counts_.find({kind, std::string(detail)});
+  if (found == problem_counts_.end()) {
+    found = problem_counts_.try_emplace({kind, std::string(room ? detail : "(others)")}).first;
+  }
+  ++found->second.count;
+}
+
+void TraceFile::CountProblem(ProblemKind kind, std::string_view detail) {
+  std::lock_guard lock(mutex_);
+  CountProblemLocked(kind, detail);
+  // The first is known at once, should the process be killed.
+  WriteProblemCountsLocked();
+}
+
+void TraceFile::WriteProblemCountsLocked() {
+  for (auto& [key, problem] : problem_counts_) {
+    if (problem.written == problem.count) continue;
+    problem.written = problem.count;
+    AddProblemLocked(key.first, problem.count, key.second);
+  }
 }
 
 void TraceFile::AddProblemLocked(ProblemKind kind, uint64_t count, std::string_view detail) {

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "trace/counters.h"
@@ -78,7 +80,10 @@ class TraceFile {
   // Snapshots the counters into the trace and puts it on disk at once.
   void SnapshotLocked(SnapshotReason reason, uint64_t correlation_id, uint32_t graph_id,
                       std::string_view label);
-  // `count` is cumulative for its (kind, detail).
+  // One more of (kind, detail); the sum is in the trace with the next flush.
+  void CountProblemLocked(ProblemKind kind, std::string_view detail);
+  void CountProblem(ProblemKind kind, std::string_view detail);
+  // For who counts himself: `count` is cumulative for its (kind, detail).
   void AddProblemLocked(ProblemKind kind, uint64_t count, std::string_view detail);
   void AddProblem(ProblemKind kind, uint64_t count, std::string_view detail);
 
@@ -93,6 +98,7 @@ class TraceFile {
     return {counters_->sites(), counters_->graphs()};
   }
   bool NoteLocked(trace::WriteResult result);
+  void WriteProblemCountsLocked();
 
   std::mutex mutex_;
   std::unique_ptr<trace::Writer> writer_;
@@ -100,6 +106,11 @@ class TraceFile {
   int folder_ = -1;
   std::string path_, counters_name_, error_;
   std::atomic<bool> disk_failed_{false};
+  struct ProblemCount {
+    uint64_t count = 0, written = 0;
+  };
+  static constexpr size_t kMaxProblemDetails = 256;
+  std::map<std::pair<ProblemKind, std::string>, ProblemCount> problem_counts_;
 };
 
 }  // namespace hotproof::tracer

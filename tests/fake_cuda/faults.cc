@@ -18,7 +18,13 @@ Faults Parse(const char* text) {
   } numbers[] = {
       {"dropped_records", &faults.dropped_records}, {"zero_timestamps", &faults.zero_timestamps},
       {"kill_at_launch", &faults.kill_at_launch},   {"fatal_at_launch", &faults.fatal_at_launch},
-      {"lost_records", &faults.lost_records},       {"late_correlation", &faults.late_correlation}};
+      {"lost_records", &faults.lost_records},       {"late_correlation", &faults.late_correlation},
+      {"cupti_version", &faults.cupti_version}};
+  const struct {
+    std::string_view name;
+    bool* value;
+  } switches[] = {{"another_subscriber", &faults.another_subscriber},
+                  {"disable_deadlocks", &faults.disable_deadlocks}};
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::string_view item = rest.substr(0, rest.find(','));
@@ -26,8 +32,11 @@ Faults Parse(const char* text) {
     const std::string_view name = item.substr(0, item.find('='));
     const uint64_t number =
         name.size() == item.size() ? 0 : strtoull(item.data() + name.size() + 1, nullptr, 10);
-    bool known = name == "another_subscriber";
-    if (known) faults.another_subscriber = true;
+    bool known = false;
+    for (const auto& entry : switches) {
+      if (entry.name != name) continue;
+      *entry.value = known = true;
+    }
     for (const auto& entry : numbers) {
       if (entry.name != name || number == 0) continue;
       *entry.value = number;

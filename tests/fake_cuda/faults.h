@@ -8,6 +8,8 @@
 //   fatal_at_launch=n     CUPTI gives up inside the n-th launch call: STATE callback, then nothing
 //   lost_records=k        like dropped_records, but CUPTI does not count them
 //   late_correlation=k    every k-th kernel record carries the correlation id of the launch before
+//   cupti_version=n       cuptiGetVersion says n
+//   disable_deadlocks     cuptiActivityDisable must not be called: exit code 73
 //
 // Faults that need no switch: no CUPTI (a library path without it), a symbol missing (a library
 // built without it), fork, _exit from a thread, a full disk, a read-only folder (the tests'
@@ -21,7 +23,8 @@ namespace fake_cuda {
 struct Faults {
   uint64_t dropped_records = 0, zero_timestamps = 0, kill_at_launch = 0, fatal_at_launch = 0;
   uint64_t lost_records = 0, late_correlation = 0;
-  bool another_subscriber = false;
+  uint64_t cupti_version = 130001;
+  bool another_subscriber = false, disable_deadlocks = false;
 };
 
 const Faults& GetFaults();

@@ -1,10 +1,11 @@
 // Questions about ids, time and version.
 #include "tests/fake_cuda/cupti/cupti.h"
+#include "tests/fake_cuda/faults.h"
 
 using namespace fake_cuda;
 
 FAKE_EXPORT CUptiResult cuptiGetVersion(uint32_t* version) {
-  *version = 130001;
+  *version = static_cast<uint32_t>(GetFaults().cupti_version);
   return CUPTI_SUCCESS;
 }
 

@@ -114,6 +114,18 @@ TEST(Fault, SymbolMissingThatTimingNeeds) {
   EXPECT_EQ(0u, trace.Recorded());
 }
 
+TEST(Fault, SymbolsMissingThatNothingNeeds) {
+  const std::string directory = NewDirectory();
+  RunOptions options = WithFault(directory, "");
+  options.cupti = FakeCupti("_without_clock");
+  RunBoth({SelfCount(), "streams4", "100"}, options);
+  const TraceSummary trace = OneTrace(directory);
+  EXPECT_EQ(2u, trace.ProblemCount(trace::PROBLEM_SYMBOL_MISSING)) << trace.Describe();
+  EXPECT_EQ(100u, trace.Asked());
+  EXPECT_EQ(100u, trace.timed);
+  EXPECT_EQ(0u, trace.without_launch);
+}
+
 TEST(Fault, SigkillInTheMiddle) {
   const std::string directory = NewDirectory();
   const RunResult run =
@@ -239,6 +251,16 @@ TEST_F(MountTest, FullDisk) {
     EXPECT_EQ(200000u, trace.Asked());
     EXPECT_TRUE(trace.HasProblem(trace::PROBLEM_DISK_FULL));
   }
+  umount2(directory.c_str(), MNT_DETACH);
+}
+
+TEST_F(MountTest, FullDiskWhereDisablingAKindDeadlocks) {
+  const std::string directory = NewDirectory();
+  ASSERT_TRUE(Mount("none", directory, "tmpfs", 0, "size=65536,mode=0700")) << strerror(errno);
+  std::ofstream(directory + "/filler") << std::string(49152, 'x');
+  const std::vector<std::string> command = {SelfCount(), "plain", "200000"};
+  RunBoth(command, WithFault(directory, "cupti_version=130000,disable_deadlocks"));
+  EXPECT_LT(OneTrace(directory).Recorded(), 200000u);
   umount2(directory.c_str(), MNT_DETACH);
 }
 
