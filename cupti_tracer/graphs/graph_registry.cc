@@ -182,7 +182,9 @@ void GraphRegistry::OnExecNodeUpdated(CUgraphExec exec, CUgraphNode exec_node,
     const bool updatable = node.node.attributes.device_updatable || by.attributes.device_updatable;
     node.node.attributes = by.attributes;
     node.node.attributes.device_updatable = updatable;
-    // Later calls name the exec's nodes by the new source graph's.
+    // Later calls may name the exec's nodes by the new source graph's, too.
+    if (node.source != nullptr && node.source != node.original) changed.by_original.erase(node.source);
+    node.source = source_node;
     changed.by_original[source_node] = static_cast<size_t>(&node - changed.nodes.data());
   });
 }
@@ -203,6 +205,7 @@ void GraphRegistry::ForgetNodesLocked(Exec& exec) {
 
 void GraphRegistry::ComposeLocked(Exec& exec) {
   exec.dirty = false;
+  std::vector<uint64_t> node_ids;
   Composition composition;
   trace::GraphEntry entry;
   for (const ExecNode& node : exec.nodes) {
@@ -213,14 +216,13 @@ void GraphRegistry::ComposeLocked(Exec& exec) {
     } else if (!node.enabled) {
       ++entry.disabled_nodes;
     } else {
-      composition.positions.emplace(node.id, static_cast<uint32_t>(composition.node_ids.size()));
-      composition.node_ids.push_back(node.id);
+      node_ids.push_back(node.id);
       composition.sites.push_back(node.node.site);
     }
   }
   // An exec that is updated before every launch comes back to compositions it had before.
   const uint64_t content =
-      HashOf(composition.node_ids, HashOf(composition.sites, HashOf(exec.caveats, exec.exec_graph_id)));
+      HashOf(node_ids, HashOf(composition.sites, HashOf(exec.caveats, exec.exec_graph_id)));
   const auto [known, inserted] =
       composition_by_content_.emplace(content, static_cast<uint32_t>(compositions_.size()));
   if (!inserted) {
@@ -228,9 +230,9 @@ void GraphRegistry::ComposeLocked(Exec& exec) {
     composition_of_exec_id_[exec.exec_graph_id] = exec.composition;
     return;
   }
-  if (compositions_.size() >= file_.counters().graph_slots()) {
-    if (!slots_exhausted_) file_.AddProblemLocked(ProblemKind::kSlotsExhausted, 1, "graphs");
-    slots_exhausted_ = true;
+  if (compositions_.size() >= file_.counters().graph_slots() ||
+      composition_bytes_ >= kMaxCompositionBytes) {
+    file_.CountProblemLocked(ProblemKind::kSlotsExhausted, "graphs");
     composition_by_content_.erase(known);
     composition_of_exec_id_.erase(exec.exec_graph_id);
     exec.composition = 0;
@@ -242,15 +244,36 @@ void GraphRegistry::ComposeLocked(Exec& exec) {
     entry.exec_graph_id = exec.exec_graph_id;
     entry.source_graph_id = exec.source_graph_id;
     entry.replaces = exec.composition;
-    entry.node_ids = composition.node_ids;
+    entry.node_ids = node_ids;
     entry.node_sites = composition.sites;
     entry.caveats = exec.caveats;
     writer->AddGraph(entry);
     file_.FlushTablesLocked();
   }
+  composition.index = IndexLocked(exec, node_ids);
+  composition.sites.shrink_to_fit();
+  composition_bytes_ += sizeof composition + composition.sites.size() * sizeof(uint32_t);
   compositions_.push_back(std::move(composition));
   exec.composition = id;
   composition_of_exec_id_[exec.exec_graph_id] = id;
+}
+
+std::shared_ptr<const GraphRegistry::NodeIndex> GraphRegistry::IndexLocked(
+    Exec& exec, const std::vector<uint64_t>& ids) {
+  for (const auto& index : exec.indexes) {
+    if (index->ids == ids) return index;
+  }
+  auto index = std::make_shared<NodeIndex>();
+  index->ids = ids;
+  index->positions.reserve(ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    index->positions.emplace_back(ids[i], static_cast<uint32_t>(i));
+  }
+  std::sort(index->positions.begin(), index->positions.end());
+  composition_bytes_ += ids.size() * (sizeof(uint64_t) + sizeof index->positions[0]);
+  if (exec.indexes.size() >= kMaxIndexes) exec.indexes.erase(exec.indexes.begin());
+  exec.indexes.push_back(index);
+  return index;
 }
 
 GraphRegistry::Replay GraphRegistry::OnLaunch(CUgraphExec exec) {
@@ -283,13 +306,15 @@ GraphRegistry::Replay GraphRegistry::OnLaunch(CUgraphExec exec) {
 GraphRegistry::Place GraphRegistry::FindNodeLocked(uint32_t graph_id, uint64_t node_id) {
   if (graph_id == 0 || graph_id >= compositions_.size()) return {};
   Composition& composition = compositions_[graph_id];
+  const NodeIndex& index = *composition.index;
   uint32_t position = composition.next;
-  if (position >= composition.node_ids.size() || composition.node_ids[position] != node_id) {
-    const auto found = composition.positions.find(node_id);
-    if (found == composition.positions.end()) return {};
+  if (position >= index.ids.size() || index.ids[position] != node_id) {
+    const auto found = std::lower_bound(index.positions.begin(), index.positions.end(),
+                                        std::pair(node_id, uint32_t{0}));
+    if (found == index.positions.end() || found->first != node_id) return {};
     position = found->second;
   }
-  composition.next = position + 1 < composition.node_ids.size() ? position + 1 : 0;
+  composition.next = position + 1 < index.ids.size() ? position + 1 : 0;
   return {position, composition.sites[position]};
 }
 
@@ -298,7 +323,7 @@ uint64_t GraphRegistry::LaunchesAskedLocked(const trace::CounterTable& counters)
   for (const uint64_t& count : counters.sites()) launches += trace::LoadCounter(count);
   const std::span<const uint64_t> replays = counters.graphs();
   for (size_t id = 0; id < compositions_.size() && id < replays.size(); ++id) {
-    launches += trace::LoadCounter(replays[id]) * compositions_[id].node_ids.size();
+    launches += trace::LoadCounter(replays[id]) * compositions_[id].node_count();
   }
   return launches;
 }

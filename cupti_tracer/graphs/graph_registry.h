@@ -14,7 +14,9 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cupti_tracer/core/cupti_api.h"
@@ -84,25 +86,37 @@ class GraphRegistry {
  private:
   struct ExecNode {
     Node node;
-    CUgraphNode handle = nullptr, original = nullptr;
+    // `original`: in the graph that was instantiated; `source`: in the one that last updated the exec.
+    CUgraphNode handle = nullptr, original = nullptr, source = nullptr;
     uint64_t id = 0;
     bool enabled = true;
+  };
+  // The enabled kernel nodes of an exec, shared by its compositions: an exec that is updated before
+  // every launch has thousands.
+  struct NodeIndex {
+    std::vector<uint64_t> ids;                            // in the exec's order
+    std::vector<std::pair<uint64_t, uint32_t>> positions;  // sorted by id
   };
   struct Exec {
     uint32_t exec_graph_id = 0, source_graph_id = 0;
     std::vector<ExecNode> nodes;
+    // By `original` and `source`, and by `handle`.
     std::unordered_map<CUgraphNode, size_t> by_original, by_handle;
+    std::vector<std::shared_ptr<const NodeIndex>> indexes;  // newest last, at most kMaxIndexes
     uint32_t composition = 0;  // 0: not launched yet
     bool dirty = true;         // changed since the composition was written
     bool replayed = false;
     std::vector<uint32_t> caveats;
   };
   struct Composition {
-    std::vector<uint64_t> node_ids;
+    std::shared_ptr<const NodeIndex> index;
     std::vector<uint32_t> sites;
-    std::unordered_map<uint64_t, uint32_t> positions;
     uint32_t next = 0;  // records come in node order more often than not
+    size_t node_count() const { return sites.size(); }
   };
+  static constexpr size_t kMaxIndexes = 8;
+  // Of all compositions; those beyond it find no slot, like those beyond the counter table.
+  static constexpr size_t kMaxCompositionBytes = 64 << 20;
   // Applies `change(exec, node)` to one node of a known exec; a kernel node that is not found there
   // leaves nothing of the exec known.
   template <typename Change>
@@ -110,6 +124,7 @@ class GraphRegistry {
                     CUgraphNode key, Change&& change);
   void ForgetNodesLocked(Exec& exec);
   void ComposeLocked(Exec& exec);
+  std::shared_ptr<const NodeIndex> IndexLocked(Exec& exec, const std::vector<uint64_t>& ids);
 
   TraceFile& file_;
   const Cupti& cupti_;
@@ -121,7 +136,7 @@ class GraphRegistry {
   std::unordered_map<uint32_t, uint32_t> composition_of_exec_id_;
   std::unordered_map<uint64_t, uint32_t> composition_by_content_;
   std::deque<Composition> compositions_;  // by graph id
-  bool slots_exhausted_ = false;
+  size_t composition_bytes_ = 0;
 };
 
 }  // namespace hotproof::tracer

@@ -3,12 +3,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
+#include <vector>
+
 #include "tests/tracer/fake_driver.h"
 
 namespace hotproof::tracer {
 namespace {
 
 using ::testing::ElementsAre;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
 
 class GraphRegistryTest : public ::testing::Test {
  protected:
@@ -48,6 +58,8 @@ class GraphRegistryTest : public ::testing::Test {
     std::lock_guard lock(scratch_.file().mutex());
     return graphs_.FindNodeLocked(graph_id, node_id).site;
   }
+
+  size_t BytesOfUpdates(size_t nodes, size_t updates);
 
   FakeState& state_ = ResetFakeState();
   ScratchTrace scratch_;
@@ -132,6 +144,45 @@ TEST_F(GraphRegistryTest, UpdateTakesTheSitesOfTheNewSourceGraph) {
   EXPECT_EQ(SiteOf(graphs_.OnLaunch(exec_).graph_id, 0x200000000), 8u);
   graphs_.OnExecNodeEnabled(exec_, newer, false);  // named by the new source's node from now on
   EXPECT_EQ(SiteOf(graphs_.OnLaunch(exec_).graph_id, 0x200000000), 0u);
+}
+
+// An exec of `nodes` nodes is updated before each of `updates` launches, each time by a new graph that is
+// destroyed afterwards, and always to other sites; the bytes that stay allocated.
+size_t GraphRegistryTest::BytesOfUpdates(size_t nodes, size_t updates) {
+  graphs_.OnInstantiateEntered();
+  std::vector<CUgraphNode> originals, clones;
+  for (size_t n = 0; n < nodes; ++n) {
+    originals.push_back(Node(0x10000 + 16 * n, 1));
+    clones.push_back(Clone(originals[n], 0x20000 + 16 * n, 0x200000000 + n));
+  }
+  ExecCreated(exec_, 2);
+  graphs_.OnLaunch(exec_);
+  const size_t before = mallinfo2().uordblks;
+  uintptr_t handle = 0x1000000;
+  for (size_t u = 0; u < updates; ++u) {
+    std::vector<CUgraphNode> source;
+    for (size_t n = 0, digits = u; n < nodes; ++n, digits /= 9) {
+      source.push_back(Node(handle += 16, 1 + digits % 9));
+      graphs_.OnExecNodeUpdated(exec_, clones[n], source[n]);
+    }
+    graphs_.OnLaunch(exec_);
+    for (const CUgraphNode node : source) graphs_.OnNodeDestroyed(node);
+  }
+  const size_t bytes = mallinfo2().uordblks - before;
+  // The names that a node has now: by the first graph and by the last.
+  graphs_.OnExecNodeSite(exec_, originals[1], 9);
+  EXPECT_EQ(SiteOf(graphs_.OnLaunch(exec_).graph_id, 0x200000001), 9u);
+  return bytes;
+}
+
+TEST_F(GraphRegistryTest, ACompositionTakesFourBytesANode) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer keeps memory of its own";
+  EXPECT_LT(BytesOfUpdates(1000, 500), 500 * (1000 * 4 + 300) + (256 << 10));
+}
+
+TEST_F(GraphRegistryTest, AHundredThousandUpdatesTakeLittleMemory) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer keeps memory of its own";
+  EXPECT_LT(BytesOfUpdates(4, 100'000), size_t{3} << 20);  // 6,561 compositions
 }
 
 TEST_F(GraphRegistryTest, AnUpdateThatIsNotReportedLeavesNothingGuessed) {
