@@ -1,0 +1,54 @@
+"""That the comparison can fail: on reports made by hand."""
+import copy
+import unittest
+
+import compare_shapes
+
+ASKED = [{"library": "a", "paths": ["triton"], "m": 7, "n": 96, "k": 5120, "batch": 1, "launches": 600},
+         {"library": "flashinfer", "paths": ["flashinfer"], "m": 8, "n": 64, "k": 128, "batch": 1,
+          "launches": 600}]
+RIGHT = {"gemms": [
+    {"m": 7, "n": 96, "k": 5120, "path": "triton", "kernel": "k", "launches": 500},
+    {"m": 7, "n": 96, "k": 5120, "path": "triton", "kernel": "k2", "launches": 100},
+    {"m": 8, "n": 64, "k": 128, "path": "flashinfer", "kernel": "f", "launches": 600}]}
+
+
+def sentences(change=lambda rows: None, asked=ASKED):
+    report = copy.deepcopy(RIGHT)
+    change(report["gemms"])
+    return " ".join(compare_shapes.verdict(*compare_shapes.compare(asked, report)))
+
+
+class CompareShapes(unittest.TestCase):
+    def test_right(self):
+        self.assertEqual(sentences(), "")
+
+    def test_a_wrong_dim(self):
+        text = sentences(lambda rows: rows[1].update(k=5121))
+        self.assertIn("nobody asked for 7 x 96 x 5121", text)
+        self.assertIn("a: 100 launches without their shape", text)
+
+    def test_m_and_n_exchanged(self):
+        self.assertIn("nobody asked for 96 x 7 x 5120", sentences(lambda rows: rows[0].update(m=96, n=7)))
+
+    def test_a_batch_that_was_lost(self):
+        asked = copy.deepcopy(ASKED)
+        asked[0]["batch"] = 4
+        self.assertIn("nobody asked for", sentences(asked=asked))
+        self.assertEqual("", sentences(lambda rows: [r.update(batch=4) for r in rows[:2]], asked))
+
+    def test_another_path(self):
+        self.assertIn("on another path", sentences(lambda rows: rows[0].update(path="cublas")))
+
+    def test_unknown(self):
+        self.assertIn("without their shape", sentences(lambda rows: rows[0].pop("m")))
+
+    def test_one_launch_too_many(self):
+        self.assertIn("a: 1 launches more", sentences(lambda rows: rows[0].update(launches=501)))
+
+    def test_nothing(self):
+        self.assertIn("nothing was asked for", sentences(asked=[]))
+
+
+if __name__ == "__main__":
+    unittest.main()
