@@ -1,8 +1,9 @@
 #include "cli/classify_json.h"
 
-#include <array>
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 
 namespace hotproof::cli {
@@ -28,17 +29,36 @@ size_t Utf8Length(std::string_view text) {
 }
 
 // Characters that stand for themselves in a JSON string.
-constexpr std::array<bool, 256> kIsPlain = [] {
-  std::array<bool, 256> plain = {};
-  for (size_t c = 0x20; c < 0x80; ++c) plain[c] = c != '"' && c != '\\';
-  return plain;
-}();
+bool IsPlain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 &&
+         c != '"' && c != '\\';
+}
+
+// The same of eight at once. A byte below `bound` borrows: its high bit is set, as that of what is
+// no ASCII is. Borrows make no difference while there is nothing to find.
+bool AreAllPlain(uint64_t eight) {
+  constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
+  const auto less_than = [](uint64_t bytes, uint64_t bound) { return bytes - kOnes * bound; };
+  const uint64_t odd = eight | less_than(eight, 0x20) | less_than(eight ^ (kOnes * '"'), 1) |
+                       less_than(eight ^ (kOnes * '\\'), 1);
+  return (odd & kHighs) == 0;
+}
+
+// How many characters at the beginning of `text` stand for themselves.
+size_t PlainLength(std::string_view text) {
+  size_t length = 0;
+  for (uint64_t eight; length + sizeof(eight) <= text.size(); length += sizeof(eight)) {
+    std::memcpy(&eight, text.data() + length, sizeof(eight));
+    if (!AreAllPlain(eight)) break;
+  }
+  while (length < text.size() && IsPlain(text[length])) ++length;
+  return length;
+}
 
 void AppendJsonString(std::string_view text, std::string& out) {
   out += '"';
   while (!text.empty()) {
-    size_t plain = 0;
-    while (plain < text.size() && kIsPlain[static_cast<unsigned char>(text[plain])]) ++plain;
+    const size_t plain = PlainLength(text);
     out += text.substr(0, plain);
     text.remove_prefix(plain);
     if (text.empty()) break;

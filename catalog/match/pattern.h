@@ -26,6 +26,7 @@ using Captures = absl::InlinedVector<std::pair<std::string_view, const Node*>, 1
 // The words of the components that patterns asked for; one per classified name.
 class WordCache {
  public:
+  WordCache() {}  // without clearing the room for words
   // Valid until words are asked for again.
   std::span<const Word> Words(const Node& node);
 

@@ -37,14 +37,15 @@ PatternIndex::Positions PatternIndex::Candidates(const Node& function, WordCache
   const auto look_up = [&found](const Map& map, uint64_t hash) {
     if (const auto known = map.find(hash); known != map.end()) found.Insert(known->second);
   };
-  look_up(by_identifier_, HashOf(function.text));
+  const uint64_t identifier = HashOf(function.text);
+  look_up(by_identifier_, identifier);
   if (!by_word_.empty()) {
     for (const Word& word : words.Words(function)) look_up(by_word_, word.hash);
   }
   if (!by_outermost_scope_.empty()) {
     const Node* outermost = &function;
     while (outermost->scope != nullptr) outermost = outermost->scope;
-    look_up(by_outermost_scope_, HashOf(outermost->text));
+    look_up(by_outermost_scope_, outermost == &function ? identifier : HashOf(outermost->text));
   }
   return found;
 }

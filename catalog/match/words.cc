@@ -59,7 +59,7 @@ void WordList::Split(std::string_view identifier) {
   letters_.resize(identifier.size());
   char* const letters = letters_.data();
   if (identifier.starts_with('_')) words_.push_back({"_", HashOf("_")});
-  const auto is_word = [&](size_t i) { return IsAlpha(identifier[i]) || IsDigit(identifier[i]); };
+  const auto is_word = [&](size_t i) { return IsAlphaNumeric(identifier[i]); };
   for (size_t i = 0; i < identifier.size();) {
     if (!is_word(i)) {
       ++i;

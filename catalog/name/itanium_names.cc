@@ -52,7 +52,7 @@ const Node* ItaniumParser::ParseFunction() {
 const Node* ItaniumParser::ParseEncoding(bool is_outermost) {
   DepthGuard guard(*this);
   if (guard.TooDeep()) return nullptr;
-  const NodeList outer = std::exchange(template_args_, {});
+  const Node::Args outer = std::exchange(template_args_, {});
   const Node* name = ParseName(nullptr, /*binds_parameters=*/true);
   if (name != nullptr && !is_outermost && Peek() != 'E') {
     NodeList signature;
@@ -75,8 +75,9 @@ bool ItaniumParser::ParseParameters(NodeList& out) {
 const Node* ItaniumParser::WithTemplateArgs(const Node* node, bool binds_parameters) {
   NodeList args;
   if (node == nullptr || !ParseTemplateArgs(args)) return nullptr;
-  if (binds_parameters) template_args_ = args;
-  return factory_.WithArgs(*node, args);
+  const Node* result = factory_.WithArgs(*node, args);
+  if (binds_parameters && result != nullptr) template_args_ = result->args;
+  return result;
 }
 
 const Node* ItaniumParser::ParseName(const Node* root, bool binds_parameters) {

@@ -18,7 +18,6 @@ class ItaniumParser {
   const Node* ParseFunction();
 
  private:
-  using NodeList = std::vector<const Node*>;
   class DepthGuard;
 
   char Peek(size_t ahead = 0) const { return at_ + ahead < in_.size() ? in_[at_ + ahead] : '\0'; }
@@ -61,8 +60,8 @@ class ItaniumParser {
   size_t at_ = 0;
   uint32_t depth_ = 0;
   bool in_lambda_ = false;  // T_ there is a generic lambda's own parameter
-  NodeList substitutions_;
-  NodeList template_args_;  // what T_, T0_, ... stand for
+  std::vector<const Node*> substitutions_;
+  Node::Args template_args_;  // what T_, T0_, ... stand for
 };
 
 class ItaniumParser::DepthGuard {

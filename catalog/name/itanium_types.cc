@@ -204,7 +204,8 @@ const Node* ItaniumParser::ParseLiteral() {
     if (!IsDigit(c)) return factory_.Make(Node::Kind::kOpaque, digits);  // a float's bits
   }
   if (negative) digits = factory_.Concat("-", digits);
-  if (type != nullptr) return factory_.Make(Node::Kind::kLiteral, digits, nullptr, {type});
+  if (type != nullptr)
+    return factory_.Make(Node::Kind::kLiteral, digits, nullptr, Node::Args(&type, 1));
   Node* literal = factory_.Make(Node::Kind::kLiteral, digits);
   if (literal != nullptr) literal->decl = suffix;
   return literal;

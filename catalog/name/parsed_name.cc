@@ -49,7 +49,7 @@ ParsedName::ParsedName(std::string_view text) : text_(Strip(text)) {
   root_ = text_.starts_with("_Z") ? ParseItanium(text_, factory) : ParseText(text_, factory);
 }
 
-bool NodeFactory::Measure(Node& node) {
+Node* NodeFactory::Keep(const Node& node) {
   uint64_t size = 1 + node.text.size() + node.decl.size();
   uint32_t depth = 0;
   if (node.scope != nullptr) {
@@ -60,22 +60,31 @@ bool NodeFactory::Measure(Node& node) {
     size += arg->size;
     depth = std::max(depth, arg->depth + 1);
   }
-  if (size > max_size_ || depth > kMaxTreeDepth) return false;
-  node.size = static_cast<uint32_t>(size);
-  node.depth = depth;
-  return true;
+  if (size > max_size_ || depth > kMaxTreeDepth) return nullptr;
+  Node* kept = Copy(node);
+  kept->size = static_cast<uint32_t>(size);
+  kept->depth = depth;
+  return kept;
 }
 
 Node* NodeFactory::Make(Node::Kind kind, std::string_view text, const Node* scope,
-                        const std::vector<const Node*>& args) {
+                        Node::Args args) {
   Node node;
   node.kind = kind;
   node.text = text;
   node.scope = scope;
-  return args.empty() ? (Measure(node) ? Copy(node) : nullptr) : WithArgs(node, args);
+  return args.empty() ? Keep(node) : WithArgs(node, args);
 }
 
-Node* NodeFactory::WithArgs(const Node& node, const std::vector<const Node*>& args) {
+Node* NodeFactory::MakeTemplate(std::string_view text, const Node* scope, Node::Args args) {
+  Node node;
+  node.kind = Node::Kind::kName;
+  node.text = text;
+  node.scope = scope;
+  return WithArgs(node, args);
+}
+
+Node* NodeFactory::WithArgs(const Node& node, Node::Args args) {
   Node copy = node;
   copy.has_args = node.kind == Node::Kind::kName;
   if (!args.empty()) {
@@ -84,13 +93,13 @@ Node* NodeFactory::WithArgs(const Node& node, const std::vector<const Node*>& ar
     std::copy(args.begin(), args.end(), storage);
     copy.args = Node::Args(storage, args.size());
   }
-  return Measure(copy) ? Copy(copy) : nullptr;
+  return Keep(copy);
 }
 
 Node* NodeFactory::WithDecl(const Node& node, std::string_view suffix) {
   Node copy = node;
   copy.decl = Concat(node.decl, suffix);
-  return Measure(copy) ? Copy(copy) : nullptr;
+  return Keep(copy);
 }
 
 Node* NodeFactory::Copy(const Node& node) {

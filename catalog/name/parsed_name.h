@@ -5,8 +5,8 @@
 #include <memory_resource>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "catalog/name/node.h"
 
 namespace hotproof::catalog {
@@ -15,6 +15,9 @@ namespace hotproof::catalog {
 inline constexpr uint32_t kMaxDepth = 256;
 // A substitution can nest a tree deeper than its text.
 inline constexpr uint32_t kMaxTreeDepth = 2 * kMaxDepth;
+
+// Arguments while they are collected.
+using NodeList = absl::InlinedVector<const Node*, 8>;
 
 class ParsedName {
  public:
@@ -46,16 +49,20 @@ class NodeFactory {
       : memory_(memory), max_size_(max_size) {}
 
   Node* Make(Node::Kind kind, std::string_view text, const Node* scope = nullptr,
-             const std::vector<const Node*>& args = {});
+             Node::Args args = {});
+  // A name followed by <...>, possibly empty.
+  Node* MakeTemplate(std::string_view text, const Node* scope, Node::Args args);
   // A copy of `node` that takes `args` or `decl` in addition.
-  Node* WithArgs(const Node& node, const std::vector<const Node*>& args);
+  Node* WithArgs(const Node& node, Node::Args args);
   Node* WithDecl(const Node& node, std::string_view suffix);
   Node* Copy(const Node& node);
   std::string_view Save(std::string_view text);
   std::string_view Concat(std::string_view a, std::string_view b);
+  std::pmr::memory_resource* memory() const { return memory_; }
 
  private:
-  bool Measure(Node& node);
+  // A copy that knows its size and depth; null beyond the limits.
+  Node* Keep(const Node& node);
 
   std::pmr::memory_resource* memory_;
   uint32_t max_size_;

@@ -1,6 +1,7 @@
 // Small text helpers on std::string_view (Debian's Abseil is built with its own string_view).
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -8,10 +9,26 @@
 
 namespace hotproof::catalog {
 
-inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-inline bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
-inline bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-inline bool IsAlpha(char c) { return IsUpper(c) || IsLower(c); }
+// What a character is; by table, for every character of a name is asked.
+enum CharacterBits : uint8_t { kDigitBit = 1, kUpperBit = 2, kLowerBit = 4, kIdentifierBit = 8 };
+inline constexpr std::array<uint8_t, 256> kCharacterBits = [] {
+  std::array<uint8_t, 256> bits = {};
+  for (int c = '0'; c <= '9'; ++c) bits[static_cast<size_t>(c)] = kDigitBit | kIdentifierBit;
+  for (int c = 'A'; c <= 'Z'; ++c) bits[static_cast<size_t>(c)] = kUpperBit | kIdentifierBit;
+  for (int c = 'a'; c <= 'z'; ++c) bits[static_cast<size_t>(c)] = kLowerBit | kIdentifierBit;
+  bits['_'] = bits['$'] = kIdentifierBit;
+  return bits;
+}();
+inline bool Is(char c, int bits) {
+  return (kCharacterBits[static_cast<unsigned char>(c)] & bits) != 0;
+}
+
+inline bool IsDigit(char c) { return Is(c, kDigitBit); }
+inline bool IsUpper(char c) { return Is(c, kUpperBit); }
+inline bool IsLower(char c) { return Is(c, kLowerBit); }
+inline bool IsAlpha(char c) { return Is(c, kUpperBit | kLowerBit); }
+inline bool IsAlphaNumeric(char c) { return Is(c, kUpperBit | kLowerBit | kDigitBit); }
+inline bool IsIdentifierChar(char c) { return Is(c, kIdentifierBit); }
 inline char ToLower(char c) { return IsUpper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 
 inline bool ConsumePrefix(std::string_view* text, std::string_view prefix) {

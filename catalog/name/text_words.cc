@@ -6,10 +6,20 @@
 namespace hotproof::catalog {
 
 bool IsBuiltinWord(std::string_view word) {
-  for (std::string_view known : {"unsigned", "signed", "long", "short", "int", "char", "double"}) {
-    if (word == known) return true;
+  switch (word.size()) {  // asked of every identifier: few are compared
+    case 3:
+      return word == "int";
+    case 4:
+      return word == "long" || word == "char";
+    case 5:
+      return word == "short";
+    case 6:
+      return word == "signed" || word == "double";
+    case 8:
+      return word == "unsigned";
+    default:
+      return false;
   }
-  return false;
 }
 
 std::string_view BuiltinSpelling(std::string_view words) {

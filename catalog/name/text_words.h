@@ -12,7 +12,6 @@ namespace hotproof::catalog {
 inline constexpr std::string_view kAnonymous = "(anonymous namespace)";
 
 inline bool IsIdentifierStart(char c) { return IsAlpha(c) || c == '_' || c == '$' || c == '~'; }
-inline bool IsIdentifierChar(char c) { return IsAlpha(c) || IsDigit(c) || c == '_' || c == '$'; }
 
 // A word of a builtin type's name, which can have several ("unsigned long").
 bool IsBuiltinWord(std::string_view word);
