@@ -101,9 +101,37 @@ void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
     Place(tables_.attributes, attributes_, entry.id(), std::move(entry), "attributes");
   }
   for (TensorMap& entry : *head.mutable_tensor_maps()) {
+  FoldEdges(graph, table);
     Place(tables_.tensor_maps, tensor_maps_, entry.id(), std::move(entry), "tensor map");
   }
   for (Site& entry : *head.mutable_sites()) {
+void TableBuilder::FoldEdges(const Graph& graph, GraphTable& table) {
+  uint64_t node_id = 0;
+  for (const int64_t delta : graph.other_node_ids()) {
+    table.other_node_ids.push_back(node_id += static_cast<uint64_t>(delta));
+  }
+  table.other_node_types.assign(graph.other_node_types().begin(), graph.other_node_types().end());
+  table.edges_known = graph.edges_known();
+  const size_t nodes = table.node_ids.size() + table.other_node_ids.size();
+  bool malformed = table.other_node_types.size() != table.other_node_ids.size() ||
+                   graph.edge_from_size() != graph.edge_to_size() ||
+                   (graph.edge_data_size() != 0 && graph.edge_data_size() != graph.edge_to_size());
+  GraphTable::Edge edge;
+  for (int i = 0; i < graph.edge_to_size() && !malformed; ++i) {
+    edge.from += static_cast<uint32_t>(graph.edge_from(i));
+    edge.to += static_cast<uint32_t>(graph.edge_to(i));
+    edge.data = graph.edge_data_size() == 0 ? 0 : graph.edge_data(i);
+    malformed = edge.from >= nodes || edge.to >= nodes;
+    table.edges.push_back(edge);
+  }
+  if (!malformed) return;
+  AddMalformed(absl::StrCat("graph ", graph.id(), ": its edges or other nodes contradict each other"));
+  table.other_node_ids.clear();
+  table.other_node_types.clear();
+  table.edges.clear();
+  table.edges_known = false;
+}
+
     Place(tables_.sites, sites_, entry.id(), std::move(entry), "site");
   }
   for (const Graph& entry : head.graphs()) FoldGraph(entry);

@@ -41,6 +41,7 @@ class TableBuilder {
   void Place(std::vector<Entry>& table, uint64_t& entries, uint32_t id, Entry&& entry,
              const char* table_name);
   void AddMalformed(std::string detail);
+  void FoldEdges(const Graph& graph, GraphTable& table);
   void ResolveReferences();
   void ResolveCounts();
 

@@ -22,6 +22,14 @@ struct GraphTable {
   std::vector<uint32_t> node_sites;
   std::vector<GraphCaveat> caveats;
   uint32_t disabled_nodes = 0, other_nodes = 0;
+  std::vector<uint64_t> other_node_ids;  // 0: not known
+  std::vector<uint32_t> other_node_types;
+  bool edges_known = false;
+  struct Edge {
+    uint32_t from = 0, to = 0;  // positions: node_ids, then other_node_ids
+    uint32_t data = 0;
+  };
+  std::vector<Edge> edges;
 };
 
 struct SnapshotTable {

@@ -61,7 +61,11 @@ namespace hotproof::tracer {
   X(PointerGetAttribute, cuPointerGetAttribute)             \
   X(StreamGetCtx, cuStreamGetCtx)                           \
   X(GraphKernelNodeGetParams, cuGraphKernelNodeGetParams_v2) \
-  X(GraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute)
+  X(GraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute) \
+  X(GraphGetNodes, cuGraphGetNodes)                         \
+  X(GraphGetEdges, cuGraphGetEdges_v2)                      \
+  X(GraphNodeGetType, cuGraphNodeGetType)                   \
+  X(GraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph)
 
 #define HOTPROOF_POINTER(member, symbol) decltype(&::symbol) member = nullptr;
 

@@ -109,16 +109,39 @@ void OnInstantiateExit(Session& session, CUpti_CallbackId id, const CUpti_Callba
   session.collection().graphs.OnInstantiateLeft();
   if (!Succeeded(data)) return;
   CUgraphExec* exec = nullptr;
+  CUgraph graph = nullptr;
   uint64_t flags = 0;
-  if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags) {
-    const auto& p = ParamsOf<cuGraphInstantiateWithFlags_params>(data);
-    exec = p.phGraphExec;
-    flags = p.flags;
-  } else if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams ||
-             id == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz) {
-    const auto& p = ParamsOf<cuGraphInstantiateWithParams_params>(data);
-    exec = p.phGraphExec;
-    flags = p.instantiateParams == nullptr ? 0 : p.instantiateParams->flags;
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags: {
+      const auto& p = ParamsOf<cuGraphInstantiateWithFlags_params>(data);
+      exec = p.phGraphExec;
+      graph = p.hGraph;
+      flags = p.flags;
+      break;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz: {
+      const auto& p = ParamsOf<cuGraphInstantiateWithParams_params>(data);
+      exec = p.phGraphExec;
+      graph = p.hGraph;
+      flags = p.instantiateParams == nullptr ? 0 : p.instantiateParams->flags;
+      break;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate: {
+      const auto& p = ParamsOf<cuGraphInstantiate_params>(data);
+      exec = p.phGraphExec;
+      graph = p.hGraph;
+      break;
+    }
+    default: {
+      const auto& p = ParamsOf<cuGraphInstantiate_v2_params>(data);
+      exec = p.phGraphExec;
+      graph = p.hGraph;
+      break;
+    }
+  }
+  if (exec != nullptr && *exec != nullptr) {
+    session.collection().graphs.OnExecEdges(*exec, CollectEdges(session.driver(), graph));
   }
   if (exec != nullptr && (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
     session.OnContext();

@@ -23,7 +23,9 @@ struct ThreadCache {
 };
 
 struct Clone {
-  CUgraphNode original, node;
+  CUgraphNode original, node;  // node: null once it is destroyed
+  CUgraphNodeType type;        // then
+  uint64_t id;                 // then
 };
 // Clones made by the instantiating call that this thread is in.
 thread_local std::vector<Clone>* clones = nullptr;
@@ -73,7 +75,7 @@ KernelAttributes GraphRegistry::AttributesOf(CUgraphExec handle, CUgraphNode ori
 }
 
 void GraphRegistry::OnNodeCloned(CUgraphNode original, CUgraphNode node) {
-  if (instantiating) clones->push_back({original, node});
+  if (instantiating) clones->push_back({original, node, CU_GRAPH_NODE_TYPE_EMPTY, 0});
   std::lock_guard lock(file_.mutex());
   const auto from = nodes_.find(original);
   if (from == nodes_.end()) return;
@@ -84,11 +86,23 @@ void GraphRegistry::OnNodeCloned(CUgraphNode original, CUgraphNode node) {
 }
 
 void GraphRegistry::OnNodeDestroyed(CUgraphNode node) {
+  Clone* gone = nullptr;
   if (instantiating) {
-    std::erase_if(*clones, [node](const Clone& clone) { return clone.node == node; });
+    // Instantiating takes child graphs and empty nodes apart, and replaces copies and memsets by nodes
+    // that keep their id.
+    const auto found = std::find_if(clones->begin(), clones->end(),
+                                    [node](const Clone& clone) { return clone.node == node; });
+    if (found != clones->end()) {
+      gone = &*found;
+      gone->node = nullptr;
+      cupti_.GetGraphNodeId(node, &gone->id);
+    }
   }
   std::lock_guard lock(file_.mutex());
-  nodes_.erase(node);
+  const auto known = nodes_.find(node);
+  if (known == nodes_.end()) return;
+  if (gone != nullptr) gone->type = known->second.type;
+  nodes_.erase(known);
 }
 
 void GraphRegistry::OnInstantiateEntered() {
@@ -109,9 +123,16 @@ void GraphRegistry::OnExecCreated(CUgraphExec handle, CUgraph source) {
       ExecNode node;
       node.handle = clone.node;
       node.original = clone.original;
-      if (cupti_.GetGraphNodeId(clone.node, &node.id) != CUPTI_SUCCESS) continue;
+      if (clone.node == nullptr) {
+        node.replaced = true;
+        node.node.type = clone.type;
+        // In a child's own graph it had an id that no record has.
+        node.id = clone.id >> 32 == exec.exec_graph_id ? clone.id : 0;
+      } else if (cupti_.GetGraphNodeId(clone.node, &node.id) != CUPTI_SUCCESS) {
+        continue;
+      }
       exec.by_original.emplace(node.original, exec.nodes.size());
-      exec.by_handle.emplace(node.handle, exec.nodes.size());
+      if (clone.node != nullptr) exec.by_handle.emplace(node.handle, exec.nodes.size());
       exec.nodes.push_back(node);
     }
     clones->clear();
@@ -120,11 +141,29 @@ void GraphRegistry::OnExecCreated(CUgraphExec handle, CUgraph source) {
   }
   std::lock_guard lock(file_.mutex());
   for (ExecNode& node : exec.nodes) {
+    if (node.replaced) continue;
     const auto found = nodes_.find(node.handle);
     if (found != nodes_.end()) node.node = found->second;
   }
   execs_[handle] = std::move(exec);
   generation_.store(NewGeneration(), std::memory_order_relaxed);
+}
+
+void GraphRegistry::OnExecEdges(CUgraphExec handle, const GraphEdges& edges) {
+  if (!edges.known) return;
+  std::lock_guard lock(file_.mutex());
+  const auto found = execs_.find(handle);
+  if (found == execs_.end()) return;
+  Exec& exec = found->second;
+  std::vector<ExecEdge> indices;
+  for (const GraphEdge& edge : edges.edges) {
+    const auto from = exec.by_original.find(edge.from), to = exec.by_original.find(edge.to);
+    if (from == exec.by_original.end() || to == exec.by_original.end()) return;
+    indices.push_back({static_cast<uint32_t>(from->second), static_cast<uint32_t>(to->second),
+                       edge.data});
+  }
+  exec.edges = std::move(indices);
+  exec.edges_known = true;
 }
 
 void GraphRegistry::OnExecDeviceLaunchable(CUgraphExec exec) {
@@ -203,6 +242,45 @@ void GraphRegistry::ForgetNodesLocked(Exec& exec) {
   AddCaveat(exec.caveats, kCaveatUpdatedUnseen);
 }
 
+GraphRegistry::Surroundings GraphRegistry::SurroundingsOf(const Exec& exec) {
+  Surroundings around;
+  std::vector<bool> has_edge(exec.nodes.size());
+  for (const ExecEdge& edge : exec.edges) has_edge[edge.from] = has_edge[edge.to] = true;
+  std::vector<uint32_t> positions(exec.nodes.size());
+  const auto is_kernel = [](const ExecNode& node) {  // of node_ids
+    return !node.replaced && node.enabled && node.node.type == CU_GRAPH_NODE_TYPE_KERNEL;
+  };
+  uint32_t next = 0;
+  for (size_t i = 0; i < exec.nodes.size(); ++i) {
+    if (is_kernel(exec.nodes[i])) positions[i] = next++;
+  }
+  for (size_t i = 0; i < exec.nodes.size(); ++i) {
+    const ExecNode& node = exec.nodes[i];
+    if (is_kernel(node)) continue;
+    // A child graph's own node is no node of the exec.
+    if (node.replaced && node.node.type == CU_GRAPH_NODE_TYPE_GRAPH && !has_edge[i]) continue;
+    positions[i] = next++;
+    around.other_ids.push_back(node.id);
+    around.other_types.push_back(static_cast<uint32_t>(node.node.type));
+  }
+  std::vector<ExecEdge> edges;
+  for (const ExecEdge& edge : exec.edges) {
+    edges.push_back({positions[edge.from], positions[edge.to], edge.data});
+  }
+  std::sort(edges.begin(), edges.end(), [](const ExecEdge& a, const ExecEdge& b) {
+    return a.to != b.to ? a.to < b.to : a.from < b.from;
+  });
+  bool any_data = false;
+  for (const ExecEdge& edge : edges) {
+    around.from.push_back(edge.from);
+    around.to.push_back(edge.to);
+    around.data.push_back(edge.data);
+    any_data |= edge.data != 0;
+  }
+  if (!any_data) around.data.clear();
+  return around;
+}
+
 void GraphRegistry::ComposeLocked(Exec& exec) {
   exec.dirty = false;
   std::vector<uint64_t> node_ids;
@@ -211,6 +289,7 @@ void GraphRegistry::ComposeLocked(Exec& exec) {
   for (const ExecNode& node : exec.nodes) {
     if (node.node.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) AddCaveat(exec.caveats, kCaveatConditional);
     if (node.node.attributes.device_updatable) AddCaveat(exec.caveats, kCaveatDeviceUpdatable);
+    if (node.replaced) continue;
     if (node.node.type != CU_GRAPH_NODE_TYPE_KERNEL) {
       ++entry.other_nodes;
     } else if (!node.enabled) {
@@ -247,6 +326,13 @@ void GraphRegistry::ComposeLocked(Exec& exec) {
     entry.node_ids = node_ids;
     entry.node_sites = composition.sites;
     entry.caveats = exec.caveats;
+    const Surroundings around = SurroundingsOf(exec);
+    entry.other_node_ids = around.other_ids;
+    entry.other_node_types = around.other_types;
+    entry.edges_known = exec.edges_known;
+    entry.edge_from = around.from;
+    entry.edge_to = around.to;
+    entry.edge_data = around.data;
     writer->AddGraph(entry);
     file_.FlushTablesLocked();
   }

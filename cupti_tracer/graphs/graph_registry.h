@@ -23,6 +23,7 @@
 #include "cupti_tracer/core/generation.h"
 #include "cupti_tracer/core/launch_description.h"
 #include "cupti_tracer/core/trace_file.h"
+#include "cupti_tracer/graphs/graph_edges.h"
 #include "trace/format.h"
 
 namespace hotproof::tracer {
@@ -50,6 +51,8 @@ class GraphRegistry {
   void OnInstantiateEntered();
   void OnInstantiateLeft();
   void OnExecCreated(CUgraphExec exec, CUgraph source);
+  // After the instantiating call: what depends on what in the graph it was made of.
+  void OnExecEdges(CUgraphExec exec, const GraphEdges& edges);
   // After the instantiating call: it allowed launches from the device, which CUPTI cannot count.
   void OnExecDeviceLaunchable(CUgraphExec exec);
   void OnExecDestroyed(CUgraphExec exec);
@@ -90,6 +93,10 @@ class GraphRegistry {
     CUgraphNode handle = nullptr, original = nullptr, source = nullptr;
     uint64_t id = 0;
     bool enabled = true;
+    bool replaced = false;  // the driver took this clone apart, or has another node with its id
+  };
+  struct ExecEdge {
+    uint32_t from, to, data;  // indices into `nodes`
   };
   // The enabled kernel nodes of an exec, shared by its compositions: an exec that is updated before
   // every launch has thousands.
@@ -102,6 +109,8 @@ class GraphRegistry {
     std::vector<ExecNode> nodes;
     // By `original` and `source`, and by `handle`.
     std::unordered_map<CUgraphNode, size_t> by_original, by_handle;
+    std::vector<ExecEdge> edges;
+    bool edges_known = false;
     std::vector<std::shared_ptr<const NodeIndex>> indexes;  // newest last, at most kMaxIndexes
     uint32_t composition = 0;  // 0: not launched yet
     bool dirty = true;         // changed since the composition was written
@@ -124,6 +133,12 @@ class GraphRegistry {
                     CUgraphNode key, Change&& change);
   void ForgetNodesLocked(Exec& exec);
   void ComposeLocked(Exec& exec);
+  // Everything of a composition beside its kernels.
+  struct Surroundings {
+    std::vector<uint64_t> other_ids;
+    std::vector<uint32_t> other_types, from, to, data;
+  };
+  static Surroundings SurroundingsOf(const Exec& exec);
   std::shared_ptr<const NodeIndex> IndexLocked(Exec& exec, const std::vector<uint64_t>& ids);
 
   TraceFile& file_;

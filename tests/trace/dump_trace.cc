@@ -109,8 +109,15 @@ void Print(const std::string& path, const GraphTable& graph) {
   PrintList(path + "._sites", graph.node_sites);
   PrintList(path + ".caveats", graph.caveats);
   PrintIfSet(path + ".disabled_nodes", graph.disabled_nodes);
+  for (size_t i = 0; i < graph.edges.size(); ++i) {
+    const GraphTable::Edge& edge = graph.edges[i];
+    std::printf("%s.edge %u %u %u\n", path.c_str(), edge.from, edge.to, edge.data);
+  }
+  PrintIfSet(path + ".edges_known", int{graph.edges_known});
   PrintIfSet(path + ".exec_graph_id", graph.exec_graph_id);
   PrintIfSet(path + ".id", graph.id);
+  PrintList(path + ".other_node_ids", graph.other_node_ids);
+  PrintList(path + ".other_node_types", graph.other_node_types);
   PrintIfSet(path + ".other_nodes", graph.other_nodes);
   PrintIfSet(path + ".replaces", graph.replaces);
   PrintIfSet(path + ".source_graph_id", graph.source_graph_id);

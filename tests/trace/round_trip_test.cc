@@ -250,7 +250,10 @@ TEST_F(RoundTripTest, Graph) {
   const uint64_t nodes[] = {~0ull, 5, 1ull << 63};
   const uint32_t sites[] = {3, 0, 1};
   const uint32_t caveats[] = {GRAPH_CAVEAT_CONDITIONAL, GRAPH_CAVEAT_UPDATED_UNSEEN};
-  writer_->AddGraph({2, 77, 66, 1, nodes, sites, caveats, 4, 5});
+  const uint64_t others[] = {0, ~0ull};
+  const uint32_t types[] = {0, 13}, from[] = {4, 0}, to[] = {0, 3}, data[] = {0, 0xFFFFFF};
+  writer_->AddGraph(
+      {2, 77, 66, 1, nodes, sites, caveats, 4, 5, others, types, true, from, to, data});
   const GraphTable& got = Read().graphs[2];
   EXPECT_EQ(got.id, 2u);
   EXPECT_EQ(got.exec_graph_id, 77u);
@@ -280,6 +283,32 @@ TEST_F(RoundTripTest, StreamProblemClockFooter) {
   Problem problem;
   problem.set_kind(PROBLEM_CUPTI_ERROR);
   problem.set_count(8);
+  EXPECT_THAT(got.other_node_ids, ElementsAre(0, ~0ull));
+  EXPECT_THAT(got.other_node_types, ElementsAre(0, 13));
+  EXPECT_TRUE(got.edges_known);
+  ASSERT_EQ(got.edges.size(), 2u);
+  EXPECT_EQ(std::tuple(got.edges[0].from, got.edges[0].to, got.edges[0].data), std::tuple(4, 0, 0));
+  EXPECT_EQ(std::tuple(got.edges[1].from, got.edges[1].to, got.edges[1].data),
+            std::tuple(0, 3, 0xFFFFFF));
+}
+
+TEST_F(RoundTripTest, EdgesBetweenNodesThatAreNotThereAreNone) {
+  writer_->AddHeader({});
+  const uint64_t nodes[] = {1, 2};
+  const uint32_t sites[] = {0, 0}, from[] = {0}, to[] = {2};
+  writer_->AddGraph({.id = 1,
+                     .node_ids = nodes,
+                     .node_sites = sites,
+                     .edges_known = true,
+                     .edge_from = from,
+                     .edge_to = to});
+  EXPECT_EQ(writer_->Flush(counters_), WriteResult::kOk);
+  writer_.reset();
+  auto reader = TraceReader::Open(folder_.File("a.hpt"));
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->issues().size(), 1u);
+  EXPECT_FALSE((*reader)->tables().graphs[1].edges_known);
+  EXPECT_TRUE((*reader)->tables().graphs[1].edges.empty());
   problem.set_detail("call");
   problem.set_realtime_ns(9);
   ASSERT_EQ(tables.problems.size(), 1u);

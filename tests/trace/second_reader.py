@@ -125,6 +125,12 @@ def sums(deltas, mask):
     return out
 
 
+def edges(graph):
+    """[(from, to, data)] as positions; takes the columns out of the graph."""
+    ends = [sums(graph.pop(name, []), MASK32) for name in ("edge_from", "edge_to")]
+    return list(zip(*ends, graph.pop("edge_data", None) or [0] * len(ends[0])))
+
+
 class Trace:
     def __init__(self, path):
         self.path, self.data = path, open(path, "rb").read()
@@ -302,6 +308,9 @@ class Trace:
         for graph in self.tables["graphs"].values():
             graph["_sites"] = sums(graph.pop("node_sites", []), MASK32)
             graph["_nodes"] = sums(graph.pop("node_ids", []), MASK64)
+            if "other_node_ids" in graph:
+                graph["other_node_ids"] = sums(graph["other_node_ids"], MASK64)
+            graph["edge"] = edges(graph)
         for kind, offset, lost in self.issues:
             yield f"issue {kind} {offset} {lost}"
         yield from flatten("header", self.header)
@@ -344,12 +353,15 @@ def counts(prefix, counters):
 
 
 def flatten(prefix, value):
-    """One line a scalar that is set, fields by name; text as hexadecimal."""
+    """One line a scalar that is set, fields by name; text as hexadecimal, tuples in one line."""
     if isinstance(value, dict):
         for name in sorted(value):
             yield from flatten(f"{prefix}.{name}", value[name])
     elif isinstance(value, list):
         for index, item in enumerate(value):
+            if isinstance(item, tuple):
+                yield f"{prefix} " + " ".join(map(str, item))
+                continue
             yield from flatten(f"{prefix}[{index}]", item)
     else:
         yield f"{prefix}={value.hex() if isinstance(value, bytes) else value}"

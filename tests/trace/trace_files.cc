@@ -87,7 +87,20 @@ SmallTrace WriteSmallTrace(const std::string& path, const std::string& counters_
       {.id = 3, .kernel_id = 2, .grid = {4, 2, 1}, .block = {64, 1, 1}, .captured = true});
   const uint64_t nodes[] = {(2ull << 32) + 1, (2ull << 32) + 4, (2ull << 32) + 9};
   const uint32_t node_sites[] = {2, 3, 2};
-  writer.AddGraph({.id = 1, .exec_graph_id = 2, .node_ids = nodes, .node_sites = node_sites});
+  const uint64_t other_nodes[] = {(2ull << 32) + 5, 0};
+  const uint32_t other_types[] = {2, 5};  // memset, empty
+  const uint32_t from[] = {0, 3, 1, 4}, to[] = {3, 1, 4, 2}, data[] = {0, 0, 0x10001, 0};
+  writer.AddGraph({.id = 1,
+                   .exec_graph_id = 2,
+                   .node_ids = nodes,
+                   .node_sites = node_sites,
+                   .other_nodes = 1,
+                   .other_node_ids = other_nodes,
+                   .other_node_types = other_types,
+                   .edges_known = true,
+                   .edge_from = from,
+                   .edge_to = to,
+                   .edge_data = data});
   writer.AddSnapshot({.reason = SNAPSHOT_REASON_FIRST_REPLAY, .graph_id = 1}, counters);
   EXPECT_EQ(writer.FlushTables(counters), WriteResult::kOk);
 

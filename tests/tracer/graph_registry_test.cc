@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
 #include <malloc.h>
 
 #include <vector>
@@ -110,6 +111,53 @@ TEST_F(GraphRegistryTest, NodesDestroyedDuringInstantiationAreNotExpected) {
   const uint32_t graph = graphs_.OnLaunch(exec_).graph_id;
   EXPECT_EQ(SiteOf(graph, 0x200000001), 5u);
   EXPECT_EQ(scratch_.Read()->tables().graphs.at(graph).other_nodes, 0u);
+}
+
+using Edges = std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>;
+Edges EdgesOf(const trace::GraphTable& graph) {
+  Edges edges;
+  for (const auto& edge : graph.edges) edges.emplace_back(edge.from, edge.to, edge.data);
+  return edges;
+}
+
+// A copy's clone is replaced by another node that has its id: what depends on it still does.
+TEST_F(GraphRegistryTest, EdgesLeadThroughNodesThatWereReplaced) {
+  const CUgraphNode a = Node(0x10, 5), b = Node(0x20, 6);
+  const CUgraphNode copy = Node(0x30, 0, CU_GRAPH_NODE_TYPE_MEMCPY);
+  graphs_.OnInstantiateEntered();
+  Clone(a, 0x11, 0x200000000);
+  const CUgraphNode gone = Clone(copy, 0x31, 0x200000001, CU_GRAPH_NODE_TYPE_MEMCPY);
+  Clone(b, 0x21, 0x200000002);
+  graphs_.OnNodeDestroyed(gone);
+  ExecCreated(exec_, 2);
+  graphs_.OnExecEdges(exec_, {true, {{copy, b, 0}, {a, copy, 0x10001}}});
+  const uint32_t all = graphs_.OnLaunch(exec_).graph_id;
+  graphs_.OnExecNodeEnabled(exec_, a, false);
+  const uint32_t without = graphs_.OnLaunch(exec_).graph_id;
+  const auto reader = scratch_.Read();
+  const trace::GraphTable& graph = reader->tables().graphs.at(all);
+  EXPECT_TRUE(graph.edges_known);
+  EXPECT_THAT(graph.node_ids, ElementsAre(0x200000000, 0x200000002));
+  EXPECT_THAT(graph.other_node_ids, ElementsAre(0x200000001));
+  EXPECT_THAT(graph.other_node_types, ElementsAre(CU_GRAPH_NODE_TYPE_MEMCPY));
+  EXPECT_EQ(EdgesOf(graph), (Edges{{2, 1, 0}, {0, 2, 0x10001}}));
+  // Switched off it is no kernel that is waited for, but still what others depend on.
+  const trace::GraphTable& rest = reader->tables().graphs.at(without);
+  EXPECT_THAT(rest.node_ids, ElementsAre(0x200000002));
+  EXPECT_THAT(rest.other_node_ids, ElementsAre(0x200000000, 0x200000001));
+  EXPECT_EQ(EdgesOf(rest), (Edges{{2, 0, 0}, {1, 2, 0x10001}}));
+}
+
+TEST_F(GraphRegistryTest, EdgesOfANodeThatIsNotKnownLeaveAllUnknown) {
+  const CUgraphNode a = Node(0x10, 5), stranger = Node(0x70, 6);
+  graphs_.OnInstantiateEntered();
+  Clone(a, 0x11, 0x200000000);
+  ExecCreated(exec_, 2);
+  graphs_.OnExecEdges(exec_, {true, {{a, stranger, 0}}});
+  const uint32_t id = graphs_.OnLaunch(exec_).graph_id;
+  const auto reader = scratch_.Read();
+  EXPECT_FALSE(reader->tables().graphs.at(id).edges_known);
+  EXPECT_TRUE(reader->tables().graphs.at(id).edges.empty());
 }
 
 TEST_F(GraphRegistryTest, ChangesMakeANewCompositionAndComeBackToTheOld) {

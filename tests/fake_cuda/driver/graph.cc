@@ -276,6 +276,36 @@ FAKE_EXPORT CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* 
   return call.Return(CUDA_SUCCESS);
 }
 
+FAKE_EXPORT CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
+                                        CUgraphEdgeData* data, size_t* count) {
+  FAKE_CALL(cuGraphGetEdges_v2, graph, from, to, data, count);
+  size_t edges = 0;
+  for (CUgraphNode node : graph->nodes) {
+    for (CUgraphNode dependency : node->dependencies) {
+      if (from != nullptr && edges < *count) {
+        from[edges] = dependency;
+        to[edges] = node;
+        // A captured programmatic launch depends on the kernel before it in that way.
+        data[edges] = {};
+        if (node->programmatic && dependency->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+          data[edges].from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+          data[edges].type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+        }
+      }
+      ++edges;
+    }
+  }
+  *count = edges;
+  return call.Return(CUDA_SUCCESS);
+}
+
+FAKE_EXPORT CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
+  FAKE_CALL(cuGraphChildGraphNodeGetGraph, node, graph);
+  if (node->type != CU_GRAPH_NODE_TYPE_GRAPH) return call.Return(CUDA_ERROR_INVALID_VALUE);
+  *graph = node->child;
+  return call.Return(CUDA_SUCCESS);
+}
+
 FAKE_EXPORT CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
   FAKE_CALL(cuGraphClone, clone, original);
   *clone = CloneGraph(original);

@@ -279,6 +279,44 @@ TEST(Scenario, OperationsOfReplayedGraphsTellTheirNode) {
   EXPECT_THAT(times, testing::UnorderedElementsAre(2, 2, 2, 1, 1, 1));
 }
 
+// Edges of the trace's `number`-th graph, nodes named: a kernel by its grid, another by 100 + its type.
+std::map<std::pair<uint32_t, uint32_t>, uint32_t> EdgesOf(const TraceSummary& trace, size_t number) {
+  const trace::GraphTable& graph = trace.tables.graphs.at(number);
+  EXPECT_TRUE(graph.edges_known);
+  const auto name = [&](uint32_t position) {
+    const size_t kernels = graph.node_ids.size();
+    return position < kernels ? trace.tables.sites[graph.node_sites[position]].grid_x()
+                              : 100 + graph.other_node_types[position - kernels];
+  };
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> edges;
+  for (const auto& edge : graph.edges) edges[{name(edge.from), name(edge.to)}] = edge.data;
+  return edges;
+}
+
+TEST(Scenario, EdgesOfGraphsSayWhatDependsOnWhat) {
+  const auto edges = [](const char* scenario, size_t graph) {
+    const std::string directory = NewDirectory();
+    EXPECT_EQ(0, RunProgram({Probe(), scenario}, {.out_directory = directory}).code);
+    return EdgesOf(ReadTraces(directory).at(0), graph);
+  };
+  using Edge = std::pair<uint32_t, uint32_t>;
+  constexpr uint32_t kCopy = 101, kSet = 102, kProgrammatic = 0x10001;
+  EXPECT_THAT(edges("capture", 1), testing::ElementsAre(std::pair(Edge(1, 2), 0u),
+                                                        std::pair(Edge(2, 3), 0u)));
+  // A kernel, two memsets, a copy, a kernel.
+  EXPECT_THAT(edges("memory", 1),
+              testing::ElementsAre(std::pair(Edge(1, kSet), 0u), std::pair(Edge(kCopy, 2), 0u),
+                                   std::pair(Edge(kSet, kCopy), 0u), std::pair(Edge(kSet, kSet), 0u)));
+  // A child of one kernel (grid 1), a kernel (grid 2), the child again.
+  EXPECT_THAT(edges("child", 1), testing::ElementsAre(std::pair(Edge(1, 2), 0u),
+                                                      std::pair(Edge(2, 1), 0u)));
+  const auto fork = edges("forkjoin", 1);
+  for (const Edge& edge : {Edge(1, 2), Edge(1, 3), Edge(2, 4), Edge(3, 5), Edge(4, 6), Edge(5, 6)})
+    EXPECT_TRUE(fork.contains(edge)) << edge.first << " to " << edge.second;
+  EXPECT_FALSE(fork.contains(Edge(2, 3)));
+  EXPECT_THAT(edges("pdl", 1), testing::ElementsAre(std::pair(Edge(2, 2), kProgrammatic)));
+}
+
 TEST(Scenario, WithoutBeingAskedForOperationsAreNotRecordedAndTheHeaderSaysSo) {
   const std::string directory = NewDirectory();
   EXPECT_EQ(0, RunProgram({Probe(), "operations"}, {.out_directory = directory}).code);
