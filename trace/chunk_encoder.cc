@@ -214,6 +214,25 @@ void ChunkEncoder::AddTensorMap(const TensorMapEntry& map) {
   PutUint(to, 9, map.kind);
 }
 
+namespace {
+
+void PutLibraryCall(pbf_writer& site, uint32_t field, const LibraryCallEntry& call) {
+  pbf_writer to(site, field);
+  const LibraryCallEntry::Numbers& n = call.numbers;
+  PutBytes(to, 1, call.entry_point);
+  const uint64_t extents[] = {n.m,   n.n,   n.k,   n.batch,    n.groups,  n.lda,
+                              n.ldb, n.ldd, n.stride_a, n.stride_b, n.stride_d};
+  const uint32_t enumerators[] = {n.operation_a,  n.operation_b,  n.order_d,      n.a_type,
+                                  n.b_type,       n.c_type,       n.d_type,       n.compute_type,
+                                  n.scale_type,   n.a_scale_mode, n.b_scale_mode, n.d_scale_mode,
+                                  n.epilogue};
+  uint32_t number = 2;
+  for (const uint64_t extent : extents) PutUint(to, number++, extent);
+  for (const uint32_t enumerator : enumerators) PutUint(to, number++, enumerator);
+}
+
+}  // namespace
+
 void ChunkEncoder::AddSite(const SiteEntry& site) {
   last_site_ = std::max(last_site_, site.id);
   pbf_writer chunk(pending_);
@@ -237,6 +256,8 @@ void ChunkEncoder::AddSite(const SiteEntry& site) {
   }
   PutUint(to, 20, site.api_cbid);
   PutUint(to, 21, site.unattributed);
+  if (site.library_call != nullptr) PutLibraryCall(to, 22, *site.library_call);
+  PutBytes(to, 23, site.launching_library);
 }
 
 void ChunkEncoder::AddGraph(const GraphEntry& graph) {

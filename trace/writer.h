@@ -80,6 +80,18 @@ struct TensorMapUseEntry {
   uint32_t argument_offset = 0, tensor_map_id = 0;
 };
 
+// A call into a library of matrix products; its numbers have no padding and are hashed as bytes.
+struct LibraryCallEntry {
+  std::string_view entry_point;
+  struct Numbers {
+    uint64_t m = 0, n = 0, k = 0, batch = 0, groups = 0;
+    uint64_t lda = 0, ldb = 0, ldd = 0, stride_a = 0, stride_b = 0, stride_d = 0;
+    uint32_t operation_a = 0, operation_b = 0, order_d = 0;
+    uint32_t a_type = 0, b_type = 0, c_type = 0, d_type = 0, compute_type = 0, scale_type = 0;
+    uint32_t a_scale_mode = 0, b_scale_mode = 0, d_scale_mode = 0, epilogue = 0, unused = 0;
+  } numbers;
+};
+
 struct SiteEntry {
   uint32_t id = 0, kernel_id = 0;
   uint32_t grid[3] = {}, block[3] = {}, cluster[3] = {};
@@ -91,6 +103,8 @@ struct SiteEntry {
   std::span<const TensorMapUseEntry> tensor_maps;
   uint32_t api_cbid = 0;
   bool unattributed = false;
+  const LibraryCallEntry* library_call = nullptr;
+  std::string_view launching_library;
 };
 
 struct GraphEntry {

@@ -1,5 +1,6 @@
 #include "cupti_tracer/core/sites.h"
 
+#include "cupti_tracer/core/launching_library.h"
 #include "cupti_tracer/core/thread_cache.h"
 
 #include <algorithm>
@@ -56,6 +57,11 @@ uint64_t HashArguments(const ArgumentBytes& arguments) {
     hash = XXH3_64bits_withSeed(&use, sizeof use, hash);
   }
   return hash;
+}
+
+uint64_t WithLibraryCall(uint64_t arguments_hash, uint64_t call_hash) {
+  return call_hash == 0 ? arguments_hash
+                        : XXH3_64bits_withSeed(&call_hash, sizeof call_hash, arguments_hash);
 }
 
 }  // namespace
@@ -176,12 +182,13 @@ uint32_t Sites::Resolve(const LaunchDescription& d) {
   const ArgumentLayout& layout = *kernel.layout.load(std::memory_order_acquire);
   ArgumentBytes arguments;
   if (arguments.Gather(layout, d)) arguments.Mask(layout, tensor_maps_);
-  const uint64_t key = KeyOf(d, kernel.id, HashArguments(arguments));
+  const CurrentLibraryCall call = CurrentLibraryCall::Get();
+  const uint64_t key = KeyOf(d, kernel.id, WithLibraryCall(HashArguments(arguments), call.hash));
   ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
   auto* slot = cache == nullptr ? nullptr : &cache->sites[key % ThreadCache::kSites];
   if (slot != nullptr && slot->key == key && slot->instance == instance_) return slot->site;
   if (arguments.size() != 0) arguments.Gather(layout, d);
-  const uint32_t site = ResolveSlow(d, kernel, arguments);
+  const uint32_t site = ResolveSlow(d, kernel, arguments, call);
   // A mask found just now changes the key: the next such launch finds its site by the new one.
   if (slot != nullptr) *slot = {key, site, instance_};
   return site;
@@ -214,13 +221,13 @@ void Sites::AddFunctionState(LaunchDescription& d) {
 
 // `arguments`: gathered, not masked.
 uint32_t Sites::ResolveSlow(const LaunchDescription& d, KernelInfo& kernel,
-                            ArgumentBytes& arguments) {
+                            ArgumentBytes& arguments, CurrentLibraryCall call) {
   std::vector<uint32_t> masked, maps;
   if (arguments.size() != 0) {
     arguments.FindNew(*kernel.layout.load(std::memory_order_acquire), driver_, tensor_maps_, masked,
                       maps);
   }
-  std::lock_guard lock(file_.mutex());
+  std::unique_lock lock(file_.mutex());
   const ArgumentLayout* layout = kernel.layout.load(std::memory_order_relaxed);
   const auto publish = [&](ArgumentLayout changed) {
     layout = &layout_storage_.emplace_back(std::move(changed));
@@ -258,17 +265,31 @@ uint32_t Sites::ResolveSlow(const LaunchDescription& d, KernelInfo& kernel,
     arguments = ArgumentBytes();
     hash = 0;
   }
-  const uint64_t key = KeyOf(d, kernel.id, hash);
-  const auto found = site_ids_.find(key);
+  if (call.call != nullptr && !library_calls_.contains(call.hash)) {
+    if (library_calls_.size() < kMaxLibraryCalls) {
+      library_calls_.insert(call.hash);
+    } else {
+      call = {};
+    }
+  }
+  const uint64_t key = KeyOf(d, kernel.id, WithLibraryCall(hash, call.hash));
+  auto found = site_ids_.find(key);
   if (found != site_ids_.end()) return found->second;
-  const uint32_t site = AddSiteLocked(d, kernel, arguments, *layout, key);
+  lock.unlock();
+  const std::string launching_library = LaunchingLibrary();
+  lock.lock();
+  found = site_ids_.find(key);
+  if (found != site_ids_.end()) return found->second;
+  const uint32_t site =
+      AddSiteLocked(d, kernel, arguments, *layout, call.call, launching_library, key);
   if (!d.captured) file_.FlushTablesLocked();
   return site;
 }
 
 uint32_t Sites::AddSiteLocked(const LaunchDescription& d, KernelInfo& kernel,
                               const ArgumentBytes& arguments, const ArgumentLayout& layout,
-                              uint64_t key) {
+                              const trace::LibraryCallEntry* call,
+                              std::string_view launching_library, uint64_t key) {
   if (sites_.size() >= file_.counters().site_slots()) {
     file_.CountProblemLocked(ProblemKind::kSlotsExhausted, "sites");
     return 0;
@@ -295,6 +316,8 @@ uint32_t Sites::AddSiteLocked(const LaunchDescription& d, KernelInfo& kernel,
     entry.arguments_overflowed = layout.overflowed;
     entry.tensor_maps = arguments.uses();
     entry.api_cbid = d.cbid;
+    entry.library_call = call;
+    entry.launching_library = launching_library;
     writer->AddSite(entry);
   }
   return id;

@@ -8,12 +8,14 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "cupti_tracer/core/arguments.h"
 #include "cupti_tracer/core/cupti_api.h"
 #include "cupti_tracer/core/generation.h"
 #include "cupti_tracer/core/launch_description.h"
+#include "cupti_tracer/core/library_call.h"
 #include "cupti_tracer/core/tensor_maps.h"
 #include "cupti_tracer/core/trace_file.h"
 
@@ -48,6 +50,8 @@ class Sites {
  public:
   // At most this many different argument sets a kernel become sites of their own.
   static constexpr size_t kMaxArgumentSets = 64;
+  // At most this many different library calls are told apart; launches of more have none.
+  static constexpr size_t kMaxLibraryCalls = 4096;
 
   Sites(TraceFile& file, const Driver& driver) : file_(file), driver_(driver) {
     sites_.emplace_back();
@@ -95,9 +99,10 @@ class Sites {
   CUmodule ModuleOf(CUfunction function) const;
   LoadedModule FindModuleLocked(CUmodule handle);
   uint32_t ResolveSlow(const LaunchDescription& description, KernelInfo& kernel,
-                       ArgumentBytes& arguments);
+                       ArgumentBytes& arguments, CurrentLibraryCall call);
   uint32_t AddSiteLocked(const LaunchDescription& description, KernelInfo& kernel,
                          const ArgumentBytes& arguments, const ArgumentLayout& layout,
+                         const trace::LibraryCallEntry* call, std::string_view launching_library,
                          uint64_t key);
 
   TraceFile& file_;
@@ -124,6 +129,7 @@ class Sites {
   std::deque<ArgumentLayout> layout_storage_;
   std::unordered_map<uint64_t, uint32_t> site_ids_;
   std::deque<SiteInfo> sites_;
+  std::unordered_set<uint64_t> library_calls_;  // hashes
   std::unordered_map<std::string, uint32_t> tensor_map_ids_;
   std::unordered_map<CUmodule, LoadedModule> modules_;
 };

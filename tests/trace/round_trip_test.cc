@@ -200,6 +200,9 @@ TEST_F(RoundTripTest, Site) {
   const std::string arguments("\0\1\377\0", 4);
   const uint32_t masked[] = {0, 16};
   const TensorMapUseEntry uses[] = {{64, 1}};
+  const LibraryCallEntry call = {"cublasLtMatmul",
+                                 {2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13,
+                                  14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25}};
   writer_->AddSite({1,
                     1,
                     {2, 3, 4},
@@ -214,7 +217,9 @@ TEST_F(RoundTripTest, Site) {
                     true,
                     uses,
                     307,
-                    true});
+                    true,
+                    &call,
+                    "/opt/_C.abi3.so"});
   Site want;
   want.set_id(1);
   want.set_kernel_id(1);
@@ -240,6 +245,20 @@ TEST_F(RoundTripTest, Site) {
   ExpectEveryFieldSet(want.tensor_maps(0));
   want.set_api_cbid(307);
   want.set_unattributed(true);
+  LibraryCall& want_call = *want.mutable_library_call();
+  want_call.set_entry_point("cublasLtMatmul");
+  for (int number = 2; number <= 25; ++number) {
+    const auto* field = want_call.GetDescriptor()->FindFieldByNumber(number);
+    ASSERT_NE(field, nullptr) << number;
+    const auto* reflection = want_call.GetReflection();
+    if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_UINT64) {
+      reflection->SetUInt64(&want_call, field, static_cast<uint64_t>(number));
+    } else {
+      reflection->SetUInt32(&want_call, field, static_cast<uint32_t>(number));
+    }
+  }
+  ExpectEveryFieldSet(want_call);
+  want.set_launching_library("/opt/_C.abi3.so");
   ExpectSame(Read().sites[1], want);
 }
 

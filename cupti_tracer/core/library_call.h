@@ -1,0 +1,35 @@
+// The library call (cublasLtMatmul, cublasGemmEx, ...) that this thread is in, if any. Kernels that
+// it launches or captures meanwhile are that call's: its product, split-K reductions, fills. Set by
+// the interposers, read when a launch's site is resolved, on the same thread.
+#pragma once
+
+#include <cstdint>
+
+#include "trace/writer.h"
+
+namespace hotproof::tracer {
+
+// For the time of a call. Calls nest (cuBLAS uses cuBLASLt): the outermost one, which the program
+// asked for, counts.
+class LibraryCallScope {
+ public:
+  explicit LibraryCallScope(const trace::LibraryCallEntry& call);
+  ~LibraryCallScope();
+  LibraryCallScope(const LibraryCallScope&) = delete;
+  LibraryCallScope& operator=(const LibraryCallScope&) = delete;
+
+  // Whether this thread is in such a call already.
+  static bool IsNested();
+
+ private:
+  bool outermost_;
+};
+
+// Null outside of calls. `hash` tells calls with different contents apart.
+struct CurrentLibraryCall {
+  const trace::LibraryCallEntry* call = nullptr;
+  uint64_t hash = 0;
+  static CurrentLibraryCall Get();
+};
+
+}  // namespace hotproof::tracer
