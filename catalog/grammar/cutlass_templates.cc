@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "catalog/grammar/grammar.h"
 #include "catalog/match/words.h"
 #include "catalog/name/text.h"
@@ -12,7 +13,7 @@ namespace {
 // The first node, outside in and left to right, that `accept` takes. Scopes count as outside.
 template <typename Accept>
 const Node* Find(const Node& node, const Accept& accept) {
-  std::vector<const Node*> chain;
+  absl::InlinedVector<const Node*, 16> chain;
   for (const Node* at = &node; at != nullptr; at = at->scope) chain.push_back(at);
   for (size_t i = chain.size(); i-- > 0;) {
     const Node& component = *chain[i];

@@ -37,7 +37,8 @@ class ParsedName {
   std::string_view text_;
   const Node* root_ = nullptr;
   bool is_memory_activity_ = false;
-  alignas(16) char inline_memory_[8192];
+  // Enough for names of 1 KB without the heap; not cleared.
+  alignas(16) char inline_memory_[32 << 10];
   std::pmr::monotonic_buffer_resource memory_{inline_memory_, sizeof(inline_memory_)};
 };
 
