@@ -1,9 +1,9 @@
 #include "trace/column_encoder.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
-#include "trace/limits.h"
 #include "trace/packed_column.h"
 #include "trace/varint.h"
 #include "trace/wire_fields.h"
@@ -18,14 +18,15 @@ using Column = PackedColumn;
 constexpr uint32_t kMaxPredictedTarget = 1u << 22;
 constexpr uint32_t kMaxPredictedNodes = 1u << 16;
 
-bool IsTimed(const RecordEntry& record) {
-  return record.start_ns != 0 && record.end_ns >= record.start_ns;
-}
-
 uint64_t Mix(uint64_t value) {
   value *= 0x9E3779B97F4A7C15u;
   return value ^ value >> 32;
 }
+
+// The columns of timed records, each in a stretch of its own.
+struct TimedColumns {
+  Column groups, nodes, gaps, durations, streams;
+};
 
 }  // namespace
 
@@ -35,16 +36,53 @@ bool ColumnEncoder::AddLaunch(const LaunchEntry& launch) {
   return true;
 }
 
-bool ColumnEncoder::AddRecord(const RecordEntry& record) {
-  if (records_.size() >= kMaxPendingEntries) return false;
-  records_.push_back(record);
-  return true;
+void ColumnEncoder::GrowSites(uint32_t site) {
+  site_sums_.resize(site + 1);
+  site_attributes_.resize(site + 1);
+}
+
+void ColumnEncoder::GrowGroupSlots() {
+  group_slots_.assign(std::max<size_t>(64, 4 * group_slots_.size()), 0);
+  const size_t mask = group_slots_.size() - 1;
+  for (uint32_t i = 0; i < groups_.size(); ++i) {
+    if (!groups_[i].target.is_graph()) continue;
+    size_t slot = Mix(groups_[i].correlation_id ^ Mix(groups_[i].target.wire())) & mask;
+    while (group_slots_[slot] != 0) slot = (slot + 1) & mask;
+    group_slots_[slot] = i + 1;
+  }
+}
+
+// The group of a record that is not of the last one's: records of several replays may alternate.
+uint32_t ColumnEncoder::NewGroup(const RecordEntry& record) {
+  if (record.target.is_graph()) {
+    if (2 * replay_groups_ >= group_slots_.size()) GrowGroupSlots();
+    const size_t mask = group_slots_.size() - 1;
+    size_t slot = Mix(record.correlation_id ^ Mix(record.target.wire())) & mask;
+    for (; group_slots_[slot] != 0; slot = (slot + 1) & mask) {
+      const uint32_t index = group_slots_[slot] - 1;
+      if (groups_[index].correlation_id == record.correlation_id &&
+          groups_[index].target == record.target) {
+        return last_group_ = index;
+      }
+    }
+    group_slots_[slot] = static_cast<uint32_t>(groups_.size() + 1);
+    ++replay_groups_;
+  }
+  groups_.push_back({record.correlation_id, record.target, record.stream});
+  return last_group_ = static_cast<uint32_t>(groups_.size() - 1);
 }
 
 void ColumnEncoder::Clear() {
   launches_.clear();
-  records_.clear();
-  for (const uint32_t site : touched_sites_) site_sums_[site] = {};  // after an Encode that failed
+  timed_.clear();
+  untimed_.clear();
+  sorted_ = true;
+  groups_.clear();
+  last_group_ = 0;
+  if (replay_groups_ != 0) std::fill(group_slots_.begin(), group_slots_.end(), 0);
+  replay_groups_ = 0;
+  odd_.clear();
+  for (const uint32_t site : touched_sites_) site_sums_[site] = {};
   touched_sites_.clear();
   for (const uint32_t target : used_targets_) target_uses_[target] = {};
   used_targets_.clear();
@@ -62,94 +100,70 @@ uint8_t* ColumnEncoder::Reserve(size_t bytes) {
   return scratch_.data();
 }
 
-uint32_t ColumnEncoder::SiteOf(const RecordEntry& record) const {
-  return record.site != 0 ? record.site : record.default_site;
-}
-
-void ColumnEncoder::SplitAndSort() {
-  timed_.clear();
-  untimed_.clear();
-  for (uint32_t i = 0; i < records_.size(); ++i) {
-    if (IsTimed(records_[i])) {
-      timed_.push_back({records_[i].start_ns, i});
-    } else {
-      untimed_.push_back(i);
-    }
-  }
-  SortNearlySorted(timed_, [](const SortKey& a, const SortKey& b) {
+void ColumnEncoder::SortTimed() {
+  order_.clear();
+  if (sorted_) return;
+  for (uint32_t i = 0; i < timed_.size(); ++i) order_.push_back({timed_[i].start_ns, i});
+  SortNearlySorted(order_, [](const SortKey& a, const SortKey& b) {
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.index < b.index;
   });
 }
 
-// A group is one launch: its correlation id and what it asked for.
-uint32_t ColumnEncoder::GroupOf(const RecordEntry& record) {
-  const auto matches = [&](uint32_t index) {
-    return groups_[index].correlation_id == record.correlation_id &&
-           groups_[index].target == record.target;
-  };
-  if (!groups_.empty() && matches(last_group_)) return last_group_;
-  const size_t mask = group_slots_.size() - 1;
-  size_t slot = Mix(record.correlation_id ^ Mix(record.target.wire())) & mask;
-  while (group_slots_[slot] != 0) {
-    if (matches(group_slots_[slot] - 1)) return last_group_ = group_slots_[slot] - 1;
-    slot = (slot + 1) & mask;
+// How odd records depart from what readers derive. The first attributes of a site, in the order of
+// the chunk, become the site's.
+void ColumnEncoder::FindExceptions() {
+  exceptions_.clear();
+  if (odd_.empty()) return;
+  if (!sorted_) {
+    positions_.resize(timed_.size());
+    for (uint32_t i = 0; i < order_.size(); ++i) positions_[order_[i].index] = i;
   }
-  groups_.push_back({record.correlation_id, record.target, record.stream, 0, 0, 0});
-  group_slots_[slot] = static_cast<uint32_t>(groups_.size());
-  return last_group_ = static_cast<uint32_t>(groups_.size() - 1);
-}
-
-// Sums the record into its site's statistics and notes how it departs from what readers derive.
-void ColumnEncoder::NoteRecord(const RecordEntry& record, uint64_t position, bool timed) {
-  const uint32_t site = SiteOf(record);
-  if (site >= site_sums_.size()) {
-    site_sums_.resize(site + 1);
-    site_attributes_.resize(site + 1);
-  }
-  SiteSum& sum = site_sums_[site];
-  if (sum.records++ == 0) touched_sites_.push_back(site);
-  if (timed) sum.duration_ns += record.end_ns - record.start_ns;
-
-  const bool derivable = record.target.is_known() && site == record.default_site;
-  uint32_t attributes = 0;
-  if (record.attributes != 0 && record.attributes != site_attributes_[site]) {
-    if (site != 0 && site_attributes_[site] == 0) {
-      site_attributes_[site] = record.attributes;
-      new_site_attributes_.push_back({site, record.attributes});
-    } else {
-      attributes = record.attributes;
+  for (Odd& odd : odd_) {
+    if (!odd.timed) {
+      odd.index += static_cast<uint32_t>(timed_.size());
+    } else if (!sorted_) {
+      odd.index = positions_[odd.index];
     }
   }
-  if ((!derivable && site != 0) || attributes != 0) {
-    exceptions_.push_back({position, derivable ? 0 : site, attributes});
+  std::sort(odd_.begin(), odd_.end(), [](const Odd& a, const Odd& b) { return a.index < b.index; });
+  for (const Odd& odd : odd_) {
+    uint32_t attributes = odd.attributes;
+    if (odd.site != 0 && attributes != 0 && site_attributes_[odd.site] == 0) {
+      site_attributes_[odd.site] = attributes;
+      new_site_attributes_.push_back({odd.site, attributes});
+    }
+    if (attributes == site_attributes_[odd.site]) attributes = 0;
+    const uint32_t site = odd.derivable ? 0 : odd.site;
+    if (site != 0 || attributes != 0) exceptions_.push_back({odd.index, site, attributes});
   }
+  odd_.clear();
 }
 
 void ColumnEncoder::CollectSites() {
   std::sort(touched_sites_.begin(), touched_sites_.end());
   statistics_.sites.clear();
-  for (const uint32_t site : touched_sites_) {
-    statistics_.sites.push_back({site, site_sums_[site]});
-    site_sums_[site] = {};
-  }
-  touched_sites_.clear();
+  for (const uint32_t site : touched_sites_) statistics_.sites.push_back({site, site_sums_[site]});
 }
 
 void ColumnEncoder::Encode(std::string& message) {
-  SplitAndSort();
+  SortTimed();
   ColumnStatistics& s = statistics_;
-  s.record_count = records_.size();
+  s.record_count = pending_records();
   s.untimed_count = untimed_.size();
   s.launch_count = launches_.size();
-  s.late_count = 0;
-  s.first_start_ns = timed_.empty() ? 0 : timed_.front().start_ns;
-  s.last_start_ns = timed_.empty() ? 0 : timed_.back().start_ns;
-  s.last_end_ns = 0;
-  while (s.late_count < timed_.size() && timed_[s.late_count].start_ns < last_start_on_disk_ns_) {
+  s.late_count = s.first_start_ns = s.last_start_ns = s.last_end_ns = 0;
+  const auto start_of = [this](size_t i) {
+    return sorted_ ? timed_[i].start_ns : order_[i].start_ns;
+  };
+  if (!timed_.empty()) {
+    s.first_start_ns = start_of(0);
+    s.last_start_ns = start_of(timed_.size() - 1);
+  }
+  while (s.late_count < timed_.size() && start_of(s.late_count) < last_start_on_disk_ns_) {
     ++s.late_count;
   }
   EncodeLaunches(message);
-  if (!records_.empty()) EncodeRecords(message);
+  if (s.record_count != 0) EncodeRecords(message);
   CollectSites();
 }
 
@@ -170,30 +184,16 @@ void ColumnEncoder::EncodeLaunches(std::string& message) {
   AppendColumns(wire::kLaunches, {&correlation_ids, &targets, &streams}, message);
 }
 
-void ColumnEncoder::FormGroups() {
-  groups_.clear();
-  last_group_ = 0;
-  size_t slots = 16;
-  while (slots < 2 * records_.size()) slots *= 2;
-  group_slots_.assign(slots, 0);
-  record_groups_.clear();
-  for (const SortKey& key : timed_) {
-    const RecordEntry& record = records_[key.index];
-    const size_t known = groups_.size();
-    record_groups_.push_back(GroupOf(record));
-    const uint32_t target = record.target.wire();
-    if (target == 0 || target >= kMaxPredictedTarget) continue;
-    if (target >= target_uses_.size()) target_uses_.resize(target + 1);
-    TargetUse& use = target_uses_[target];
-    if (use.nodes == 0) used_targets_.push_back(target);
-    use.groups += static_cast<uint32_t>(groups_.size() - known);
-    use.nodes = std::max(use.nodes, record.node < kMaxPredictedNodes ? record.node + 1 : 1);
-  }
-  for (const uint32_t i : untimed_) record_groups_.push_back(GroupOf(records_[i]));
-}
-
 // A target that was launched twice repeats itself to within the timer's noise.
 void ColumnEncoder::ChooseTemplates() {
+  for (const Group& group : groups_) {
+    const uint32_t target = group.target.wire();
+    if (target == 0 || target >= kMaxPredictedTarget || group.nodes == 0) continue;
+    if (target >= target_uses_.size()) target_uses_.resize(target + 1);
+    TargetUse& use = target_uses_[target];
+    if (use.groups++ == 0) used_targets_.push_back(target);
+    use.nodes = std::max(use.nodes, std::min(group.nodes, kMaxPredictedNodes));
+  }
   std::sort(used_targets_.begin(), used_targets_.end());
   uint32_t nodes = 0;
   for (const uint32_t target : used_targets_) {
@@ -211,22 +211,62 @@ void ColumnEncoder::ChooseTemplates() {
   }
 }
 
-inline ColumnEncoder::Prediction ColumnEncoder::Predict(const Group& group,
-                                                        const RecordEntry& record,
-                                                        Prediction actual) {
-  if (record.node >= group.template_nodes) return {0, 0};
-  return std::exchange(predictions_[group.template_begin + record.node], actual);
+// The hot loop. Everything that it writes is in local variables: bytes may alias any member.
+template <bool kSorted, typename Columns>
+void ColumnEncoder::EncodeTimed(Columns& columns) {
+  const Timed* const records = timed_.data();
+  const SortKey* const order = order_.data();
+  const size_t count = timed_.size();
+  Group* const groups = groups_.data();
+  Column::Cursor group_at = columns.groups.Begin(), node_at = columns.nodes.Begin(),
+                 gap_at = columns.gaps.Begin(), duration_at = columns.durations.Begin(),
+                 stream_at = columns.streams.Begin();
+  uint64_t previous_end_ns = statistics_.first_start_ns, last_end_ns = 0;
+  uint32_t index = 0;
+  Group group = groups[0];
+  Prediction* predictions = predictions_.data() + group.template_begin;
+  for (size_t i = 0; i < count; ++i) {
+    const Timed& record = records[kSorted ? i : order[i].index];
+    if (record.group != index) {
+      groups[index].next_node = group.next_node;
+      group_at.PutSmall(ZigZag32(record.group - index));
+      index = record.group;
+      group = groups[index];
+      predictions = predictions_.data() + group.template_begin;
+    } else {
+      group_at.PutZero();
+    }
+    node_at.PutSmall(ZigZag32(record.node - group.next_node));
+    stream_at.PutSmall(ZigZag32(record.stream - group.stream));
+    group.next_node = record.node + 1;
+    uint64_t gap_ns = record.start_ns - previous_end_ns;
+    uint64_t duration_ns = record.end_ns - record.start_ns;
+    if (record.node < group.template_nodes) {
+      const Prediction expected = std::exchange(predictions[record.node], {gap_ns, duration_ns});
+      gap_ns -= expected.gap_ns;
+      duration_ns -= expected.duration_ns;
+    }
+    gap_at.PutShort(ZigZag64(gap_ns));
+    duration_at.PutShort(ZigZag64(duration_ns));
+    previous_end_ns = record.end_ns;
+    last_end_ns = std::max(last_end_ns, record.end_ns);
+  }
+  columns.groups.End(group_at);
+  columns.nodes.End(node_at);
+  columns.gaps.End(gap_at);
+  columns.durations.End(duration_at);
+  columns.streams.End(stream_at);
+  statistics_.last_end_ns = last_end_ns;
 }
 
 void ColumnEncoder::EncodeRecords(std::string& message) {
-  const size_t n = records_.size();
-  exceptions_.clear();
-  FormGroups();
+  const size_t n = pending_records();
+  FindExceptions();
   ChooseTemplates();
 
   // Room for the worst case: every record its own group and an exception.
   constexpr size_t kBytesPerRecord = 4 * kMaxVarintBytes + 10 * kMaxVarint32Bytes;
-  uint8_t* at = Reserve(n * kBytesPerRecord);
+  uint8_t* at = Reserve(n * kBytesPerRecord + PackedColumn::kSlackBytes);
   const auto column = [&](uint32_t field, int max_bytes) {
     Column result(field, at);
     at += n * max_bytes;
@@ -235,11 +275,11 @@ void ColumnEncoder::EncodeRecords(std::string& message) {
   Column group_correlation_ids = column(wire::kGroupCorrelationIds, kMaxVarintBytes);
   Column group_targets = column(wire::kGroupTargets, kMaxVarint32Bytes);
   Column group_streams = column(wire::kGroupStreams, kMaxVarint32Bytes);
-  Column groups = column(wire::kGroups, kMaxVarint32Bytes);
-  Column nodes = column(wire::kNodes, kMaxVarint32Bytes);
-  Column gaps = column(wire::kGapsNs, kMaxVarintBytes);
-  Column durations = column(wire::kDurationsNs, kMaxVarintBytes);
-  Column streams = column(wire::kStreamDeltas, kMaxVarint32Bytes);
+  TimedColumns timed{column(wire::kGroups, kMaxVarint32Bytes),
+                     column(wire::kNodes, kMaxVarint32Bytes),
+                     column(wire::kGapsNs, kMaxVarintBytes),
+                     column(wire::kDurationsNs, kMaxVarintBytes),
+                     column(wire::kStreamDeltas, kMaxVarint32Bytes)};
   Column exception_records = column(wire::kExceptionRecords, kMaxVarintBytes);
   Column exception_sites = column(wire::kExceptionSites, kMaxVarint32Bytes);
   Column exception_attributes = column(wire::kExceptionAttributes, kMaxVarint32Bytes);
@@ -247,70 +287,44 @@ void ColumnEncoder::EncodeRecords(std::string& message) {
   Column template_nodes = column(wire::kTemplateNodes, kMaxVarint32Bytes);
 
   for (Column* counting :
-       {&group_correlation_ids, &durations, &exception_records, &template_targets}) {
+       {&group_correlation_ids, &timed.durations, &exception_records, &template_targets}) {
     counting->Counting();
   }
-
-  uint32_t previous_group = 0;
-  uint64_t previous_end_ns = statistics_.first_start_ns;
-  uint64_t position = 0;
-  for (const SortKey& key : timed_) {
-    const RecordEntry& record = records_[key.index];
-    const uint32_t index = record_groups_[position];
-    Group& group = groups_[index];
-    const Prediction actual{record.start_ns - previous_end_ns, record.end_ns - record.start_ns};
-    const Prediction expected = Predict(group, record, actual);
-    groups.Put(ZigZag32(index - previous_group));
-    nodes.Put(ZigZag32(record.node - group.next_node));
-    gaps.Put(ZigZag64(actual.gap_ns - expected.gap_ns));
-    durations.Put(ZigZag64(actual.duration_ns - expected.duration_ns));
-    streams.Put(ZigZag32(record.stream - group.stream));
-    previous_group = index;
-    group.next_node = record.node + 1;
-    previous_end_ns = record.end_ns;
-    statistics_.last_end_ns = std::max(statistics_.last_end_ns, record.end_ns);
-    NoteRecord(record, position++, /*timed=*/true);
-  }
+  if (!timed_.empty()) sorted_ ? EncodeTimed<true>(timed) : EncodeTimed<false>(timed);
   // A record is timed or untimed: these go on in the room of `groups` and `nodes`.
-  Column untimed_groups = Column(wire::kUntimedGroups, groups.end()).Counting();
-  Column untimed_nodes(wire::kUntimedNodes, nodes.end());
-  previous_group = 0;
-  for (const uint32_t i : untimed_) {
-    const RecordEntry& record = records_[i];
-    const uint32_t index = record_groups_[position];
-    untimed_groups.Put(ZigZag32(index - previous_group));
+  Column untimed_groups = Column(wire::kUntimedGroups, timed.groups.end()).Counting();
+  Column untimed_nodes(wire::kUntimedNodes, timed.nodes.end());
+  uint32_t previous_group = 0;
+  for (const Untimed& record : untimed_) {
+    untimed_groups.Put(ZigZag32(record.group - std::exchange(previous_group, record.group)));
     untimed_nodes.Put(record.node);
-    previous_group = index;
-    NoteRecord(record, position++, /*timed=*/false);
   }
-  Group previous{};
+  uint64_t previous_id = 0;
+  uint32_t previous_target = 0, previous_stream = 0;
   for (const Group& group : groups_) {
-    group_correlation_ids.Put(ZigZag64(group.correlation_id - previous.correlation_id));
-    group_targets.Put(ZigZag32(group.target.wire() - previous.target.wire()));
-    group_streams.Put(ZigZag32(group.stream - previous.stream));
-    previous = group;
+    const uint32_t target = group.target.wire();
+    group_correlation_ids.Put(
+        ZigZag64(group.correlation_id - std::exchange(previous_id, group.correlation_id)));
+    group_targets.Put(ZigZag32(target - std::exchange(previous_target, target)));
+    group_streams.Put(ZigZag32(group.stream - std::exchange(previous_stream, group.stream)));
   }
-  uint32_t previous_target = 0;
+  previous_target = 0;
   for (const uint32_t target : used_targets_) {
-    TargetUse& use = target_uses_[target];
-    if (use.predicted) {
-      template_targets.Put(ZigZag32(target - std::exchange(previous_target, target)));
-      template_nodes.Put(use.nodes);
-    }
-    use = {};
+    if (!target_uses_[target].predicted) continue;
+    template_targets.Put(ZigZag32(target - std::exchange(previous_target, target)));
+    template_nodes.Put(target_uses_[target].nodes);
   }
-  used_targets_.clear();
   uint64_t previous_record = 0;
   for (const Exception& exception : exceptions_) {
-    exception_records.Put(exception.record - previous_record);
+    exception_records.Put(exception.record - std::exchange(previous_record, exception.record));
     exception_sites.Put(exception.site);
     exception_attributes.Put(exception.attributes);
-    previous_record = exception.record;
   }
   AppendColumns(wire::kRecords,
-                {&group_correlation_ids, &group_targets, &group_streams, &groups, &nodes, &gaps,
-                 &durations, &streams, &exception_records, &exception_sites, &exception_attributes,
-                 &untimed_groups, &untimed_nodes, &template_targets, &template_nodes},
+                {&group_correlation_ids, &group_targets, &group_streams, &timed.groups, &timed.nodes,
+                 &timed.gaps, &timed.durations, &timed.streams, &exception_records,
+                 &exception_sites, &exception_attributes, &untimed_groups, &untimed_nodes,
+                 &template_targets, &template_nodes},
                 message);
 }
 

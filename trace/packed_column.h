@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -26,6 +27,48 @@ class PackedColumn {
     return *this;
   }
   uint8_t* end() const { return end_; }
+
+  // Writes entries from a loop's local variables. May write kSlackBytes behind the last entry: what
+  // lies there must be written later, or be room that nobody uses.
+  class Cursor {
+   public:
+    explicit Cursor(uint8_t* at) : at_(at) {}
+    void PutZero() { *at_++ = 0; }
+    // For entries that mostly have one byte.
+    void PutSmall(uint64_t value) {
+      any_ |= value;
+      *at_ = static_cast<uint8_t>(value);
+      if (value < 0x80) [[likely]] {
+        ++at_;
+      } else {
+        at_ = PutVarint(at_, value);
+      }
+    }
+    // For entries that mostly have one or two bytes, in no order that a processor could learn.
+    void PutShort(uint64_t value) {
+      any_ |= value;
+      if (value < 0x4000) [[likely]] {
+        const uint64_t more = value > 0x7f;
+        const auto pair = static_cast<uint16_t>((value & 0x7f) | more << 7 | (value & 0x3f80) << 1);
+        std::memcpy(at_, &pair, sizeof pair);  // little-endian, as the whole format
+        at_ += 1 + more;
+      } else {
+        at_ = PutVarint(at_, value);
+      }
+    }
+
+   private:
+    friend class PackedColumn;
+    uint8_t* at_;
+    uint64_t any_ = 0;
+  };
+  static constexpr size_t kSlackBytes = 1;
+  Cursor Begin() const { return Cursor(end_); }
+  void End(const Cursor& cursor) {
+    end_ = cursor.at_;
+    any_ |= cursor.any_;
+  }
+
   // A column of zeros alone is not written, unless it counts.
   size_t data_bytes() const { return any_ != 0 ? static_cast<size_t>(end_ - begin_) : 0; }
   size_t field_bytes() const {
