@@ -273,6 +273,12 @@ void ChunkEncoder::AddGraph(const GraphEntry& graph) {
   PutPacked(to, 7, graph.caveats);
   PutUint(to, 8, graph.disabled_nodes);
   PutUint(to, 9, graph.other_nodes);
+  PutDelta64(to, 10, graph.other_node_ids);
+  PutPacked(to, 11, graph.other_node_types);
+  PutUint(to, 12, graph.edges_known);
+  PutDelta32(to, 13, graph.edge_from);
+  PutDelta32(to, 14, graph.edge_to);
+  PutPacked(to, 15, graph.edge_data);
 }
 
 void ChunkEncoder::AddStream(const StreamEntry& stream) {
@@ -294,12 +300,6 @@ void ChunkEncoder::AddSnapshot(const SnapshotEntry& snapshot, const CounterView&
   snapshot_graphs_.Commit();
 
   pbf_writer chunk(pending_);
-  PutDelta64(to, 10, graph.other_node_ids);
-  PutPacked(to, 11, graph.other_node_types);
-  PutUint(to, 12, graph.edges_known);
-  PutDelta32(to, 13, graph.edge_from);
-  PutDelta32(to, 14, graph.edge_to);
-  PutPacked(to, 15, graph.edge_data);
   pbf_writer to(chunk, wire::kSnapshots);
   PutUint(to, 1, snapshot.reason);
   PutString(to, 2, snapshot.label);

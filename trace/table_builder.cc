@@ -88,23 +88,10 @@ void TableBuilder::FoldGraph(const Graph& graph) {
   }
   table.disabled_nodes = graph.disabled_nodes();
   table.other_nodes = graph.other_nodes();
+  FoldEdges(graph, table);
   Place(tables_.graphs, graphs_, graph.id(), std::move(table), "graph");
 }
 
-void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
-  offset_bytes_ = offset_bytes;
-  if (head.has_header()) tables_.header.MergeFrom(head.header());
-  for (Kernel& entry : *head.mutable_kernels()) {
-    Place(tables_.kernels, kernels_, entry.id(), std::move(entry), "kernel");
-  }
-  for (Attributes& entry : *head.mutable_attributes()) {
-    Place(tables_.attributes, attributes_, entry.id(), std::move(entry), "attributes");
-  }
-  for (TensorMap& entry : *head.mutable_tensor_maps()) {
-  FoldEdges(graph, table);
-    Place(tables_.tensor_maps, tensor_maps_, entry.id(), std::move(entry), "tensor map");
-  }
-  for (Site& entry : *head.mutable_sites()) {
 void TableBuilder::FoldEdges(const Graph& graph, GraphTable& table) {
   uint64_t node_id = 0;
   for (const int64_t delta : graph.other_node_ids()) {
@@ -132,6 +119,19 @@ void TableBuilder::FoldEdges(const Graph& graph, GraphTable& table) {
   table.edges_known = false;
 }
 
+void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
+  offset_bytes_ = offset_bytes;
+  if (head.has_header()) tables_.header.MergeFrom(head.header());
+  for (Kernel& entry : *head.mutable_kernels()) {
+    Place(tables_.kernels, kernels_, entry.id(), std::move(entry), "kernel");
+  }
+  for (Attributes& entry : *head.mutable_attributes()) {
+    Place(tables_.attributes, attributes_, entry.id(), std::move(entry), "attributes");
+  }
+  for (TensorMap& entry : *head.mutable_tensor_maps()) {
+    Place(tables_.tensor_maps, tensor_maps_, entry.id(), std::move(entry), "tensor map");
+  }
+  for (Site& entry : *head.mutable_sites()) {
     Place(tables_.sites, sites_, entry.id(), std::move(entry), "site");
   }
   for (const Graph& entry : head.graphs()) FoldGraph(entry);

@@ -37,11 +37,11 @@ class TableBuilder {
 
   Increments Decode(const Counters& counters);
   void FoldGraph(const Graph& graph);
+  void FoldEdges(const Graph& graph, GraphTable& table);
   template <typename Entry>
   void Place(std::vector<Entry>& table, uint64_t& entries, uint32_t id, Entry&& entry,
              const char* table_name);
   void AddMalformed(std::string detail);
-  void FoldEdges(const Graph& graph, GraphTable& table);
   void ResolveReferences();
   void ResolveCounts();
 

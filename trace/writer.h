@@ -113,6 +113,10 @@ struct GraphEntry {
   std::span<const uint32_t> node_sites;
   std::span<const uint32_t> caveats;
   uint32_t disabled_nodes = 0, other_nodes = 0;
+  std::span<const uint64_t> other_node_ids;
+  std::span<const uint32_t> other_node_types;
+  bool edges_known = false;
+  std::span<const uint32_t> edge_from, edge_to, edge_data;  // edge_data: of each edge, or none
 };
 
 struct StreamEntry {
@@ -127,10 +131,6 @@ struct CounterView {
 
 struct SnapshotEntry {
   uint32_t reason = 0;  // trace.proto's SnapshotReason
-  std::span<const uint64_t> other_node_ids;
-  std::span<const uint32_t> other_node_types;
-  bool edges_known = false;
-  std::span<const uint32_t> edge_from, edge_to, edge_data;  // edge_data: of each edge, or none
   std::string_view label;
   uint64_t realtime_ns = 0, correlation_id = 0;
   uint32_t graph_id = 0;

@@ -283,25 +283,6 @@ TEST_F(RoundTripTest, Graph) {
   EXPECT_THAT(got.caveats, ElementsAre(GRAPH_CAVEAT_CONDITIONAL, GRAPH_CAVEAT_UPDATED_UNSEEN));
   EXPECT_EQ(got.disabled_nodes, 4u);
   EXPECT_EQ(got.other_nodes, 5u);
-}
-
-TEST_F(RoundTripTest, StreamProblemClockFooter) {
-  writer_->AddHeader({});
-  writer_->AddStream({1, 2, 3, 4});
-  writer_->AddProblem({PROBLEM_CUPTI_ERROR, 8, "call", 9});
-  writer_->AddClockPair({1, 2, 3});
-  writer_->AddClockPair({4, 5, 6});
-  writer_->AddFooter({1, "signal 15", 2, 3, 4, 5, true});
-  const Tables& tables = Read();
-  Stream stream;
-  stream.set_id(1);
-  stream.set_device_id(2);
-  stream.set_context_id(3);
-  stream.set_stream_id(4);
-  ExpectSame(tables.streams[1], stream);
-  Problem problem;
-  problem.set_kind(PROBLEM_CUPTI_ERROR);
-  problem.set_count(8);
   EXPECT_THAT(got.other_node_ids, ElementsAre(0, ~0ull));
   EXPECT_THAT(got.other_node_types, ElementsAre(0, 13));
   EXPECT_TRUE(got.edges_known);
@@ -328,6 +309,25 @@ TEST_F(RoundTripTest, EdgesBetweenNodesThatAreNotThereAreNone) {
   EXPECT_EQ((*reader)->issues().size(), 1u);
   EXPECT_FALSE((*reader)->tables().graphs[1].edges_known);
   EXPECT_TRUE((*reader)->tables().graphs[1].edges.empty());
+}
+
+TEST_F(RoundTripTest, StreamProblemClockFooter) {
+  writer_->AddHeader({});
+  writer_->AddStream({1, 2, 3, 4});
+  writer_->AddProblem({PROBLEM_CUPTI_ERROR, 8, "call", 9});
+  writer_->AddClockPair({1, 2, 3});
+  writer_->AddClockPair({4, 5, 6});
+  writer_->AddFooter({1, "signal 15", 2, 3, 4, 5, true});
+  const Tables& tables = Read();
+  Stream stream;
+  stream.set_id(1);
+  stream.set_device_id(2);
+  stream.set_context_id(3);
+  stream.set_stream_id(4);
+  ExpectSame(tables.streams[1], stream);
+  Problem problem;
+  problem.set_kind(PROBLEM_CUPTI_ERROR);
+  problem.set_count(8);
   problem.set_detail("call");
   problem.set_realtime_ns(9);
   ASSERT_EQ(tables.problems.size(), 1u);
