@@ -15,6 +15,22 @@ const catalog::KernelClass& ClassOf(const TraceIndex& index, uint32_t site) {
   return index.kernel(index.kernel_of_site(site)).kernel_class;
 }
 
+// Launched in calls that asked for the same; next to each other on a stream: in one call.
+bool IsOfOneCall(const TraceIndex& index, uint32_t site, uint32_t gemm_site) {
+  const uint32_t call = index.call_of_site(site);
+  return call != 0 && gemm_site != 0 && call == index.call_of_site(gemm_site);
+}
+
+// Quantisers, and what a library launches in a call before the product (fills, conversions).
+bool MayPrecedeItsGemm(const TraceIndex& index, uint32_t site) {
+  const Kind kind = index.kind_of_site(site);
+  return kind == Kind::kQuant || (kind != Kind::kGemm && index.call_of_site(site) != 0);
+}
+
+bool PrecedesItsGemm(const TraceIndex& index, uint32_t site, uint32_t gemm_site) {
+  return IsOfOneCall(index, site, gemm_site) || QuantBelongsTo(index, site, gemm_site);
+}
+
 bool IsCublas(Path path) { return path == Path::kCublas || path == Path::kCublasLt; }
 
 }  // namespace
@@ -56,17 +72,21 @@ std::vector<uint32_t> GraphHelperOwners(const TraceIndex& index,
       }
       Lane& lane = lanes[stream];
       const Kind kind = index.kind_of_site(site);
-      if (kind == Kind::kQuant) {
+      const uint32_t last_gemm_site = index.site_of_slot(lane.last_gemm_slot);
+      if (kind != Kind::kGemm && IsOfOneCall(index, site, last_gemm_site)) {
+        owners[slot] = lane.last_gemm_slot;
+        continue;
+      }
+      if (MayPrecedeItsGemm(index, site)) {
         lane.quantisers.push_back(slot);
         lane.last_gemm_slot = 0;
         continue;
       }
       if (kind == Kind::kGemm) {
-        for (const uint32_t quantiser : lane.quantisers) {
-          if (QuantBelongsTo(index, index.site_of_slot(quantiser), site)) owners[quantiser] = slot;
+        for (const uint32_t helper : lane.quantisers) {
+          if (PrecedesItsGemm(index, index.site_of_slot(helper), site)) owners[helper] = slot;
         }
-      } else if (lane.last_gemm_slot != 0 &&
-                 ReductionBelongsTo(index, site, index.site_of_slot(lane.last_gemm_slot))) {
+      } else if (lane.last_gemm_slot != 0 && ReductionBelongsTo(index, site, last_gemm_site)) {
         owners[slot] = lane.last_gemm_slot;
       }
       lane.quantisers.clear();
@@ -99,15 +119,20 @@ void EagerHelpers::Add(uint32_t stream_id, uint32_t site, bool steady, uint64_t 
   }
   stream.last_start_ns = start_ns;
   const Pending self{site, steady, exclusive_ns};
-  switch (index_->kind_of_site(site)) {
-    case Kind::kQuant:
-      stream.last_gemm_site = 0;
-      if (stream.pending_count < stream.pending.size())
-        stream.pending[stream.pending_count++] = self;
-      return;
+  const Kind kind = index_->kind_of_site(site);
+  if (kind != Kind::kGemm && IsOfOneCall(*index_, site, stream.last_gemm_site)) {
+    Give(self, stream.last_gemm_site);
+    return;
+  }
+  if (MayPrecedeItsGemm(*index_, site)) {
+    stream.last_gemm_site = 0;
+    if (stream.pending_count < stream.pending.size()) stream.pending[stream.pending_count++] = self;
+    return;
+  }
+  switch (kind) {
     case Kind::kGemm:
       for (uint32_t i = 0; i < stream.pending_count; ++i) {
-        if (QuantBelongsTo(*index_, stream.pending[i].site, site)) Give(stream.pending[i], site);
+        if (PrecedesItsGemm(*index_, stream.pending[i].site, site)) Give(stream.pending[i], site);
       }
       stream.last_gemm_site = site;
       break;

@@ -1,6 +1,7 @@
 // Which quantisers and split-K reductions belong to which GEMM. A quantiser belongs to the GEMM on
 // quantised operands that its stream runs next; a reduction to the GEMM of the same library that
-// its stream ran just before. For graphs the order of the nodes on their stream says so, for eager
+// its stream ran just before. Whatever a library launched in the call that launched the GEMM is that
+// GEMM's. For graphs the order of the nodes on their stream says so, for eager
 // launches the order of their records.
 #pragma once
 

@@ -32,6 +32,9 @@ report::Gemm ConstantsOf(const TraceIndex& index, uint32_t site) {
   if (shape.m) row.set_m(*shape.m);
   if (shape.n) row.set_n(*shape.n);
   if (shape.k) row.set_k(*shape.k);
+  if (shape.batch) row.set_batch(*shape.batch);
+  const std::string& library = index.tables().sites[site].launching_library();
+  if (!library.empty()) row.set_library(library.substr(library.rfind('/') + 1));
   row.set_provenance(std::string(ProvenanceName(shape.provenance)));
   row.set_path(std::string(catalog::PathName(kernel_class.path)));
   row.set_kernel(kernel.canonical);
@@ -49,8 +52,9 @@ report::Gemm ConstantsOf(const TraceIndex& index, uint32_t site) {
 std::string KeyOf(const TraceIndex& index, uint32_t site, const report::Gemm& row) {
   const Shape& shape = index.shape_of_site(site);
   return absl::StrJoin(
-      std::vector<std::string>{DimText(shape.n), DimText(shape.k), DimText(shape.m), row.path(),
-                               row.kernel(), row.cubin_hash(), row.variant(), row.provenance()},
+      std::vector<std::string>{DimText(shape.n), DimText(shape.k), DimText(shape.m),
+                               DimText(shape.batch), row.path(), row.kernel(), row.cubin_hash(),
+                               row.library(), row.variant(), row.provenance()},
       "\x1f");
 }
 

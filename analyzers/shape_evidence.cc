@@ -1,6 +1,7 @@
 #include "analyzers/shape_evidence.h"
 
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -53,25 +54,25 @@ bool Fits(uint32_t data_type, std::string_view dtype) {
   return true;
 }
 
-bool Agrees(const Shape& shape, const catalog::KernelClass& kernel_class) {
-  auto same = [](const std::optional<int64_t>& named, std::optional<uint32_t> dim) {
-    return !named || !dim || static_cast<uint64_t>(*named) == *dim;
+// Whether two sources agree on every dim that both have.
+bool Agree(const Shape& a, const Shape& b) {
+  auto same = [](std::optional<uint32_t> x, std::optional<uint32_t> y) {
+    return !x || !y || *x == *y;
   };
-  return same(kernel_class.m, shape.m) && same(kernel_class.n, shape.n) &&
-         same(kernel_class.k, shape.k);
+  return same(a.m, b.m) && same(a.n, b.n) && same(a.k, b.k);
 }
 
 // Operands are K-major (inner dim K) in every TMA GEMM here; the output D has N inside. A and B are
 // told apart by D or, without a tensor map for it, by the dims in the kernel's name.
 Shape FromTensorMaps(const trace::Site& site, const catalog::KernelClass& kernel_class,
-                     const trace::Tables& tables, std::string* contradiction) {
+                     const Shape& named, const trace::Tables& tables, bool* contradicts_name) {
   const std::vector<Matrix> matrices = MatricesOf(site, tables);
   std::vector<Shape> found;
   bool disagreed = false;
   auto consider = [&](const Matrix& a, const Matrix& b) {
     Shape shape{static_cast<uint32_t>(a.outer), static_cast<uint32_t>(b.outer),
                 static_cast<uint32_t>(a.inner), Provenance::kTensorMap};
-    if (!Agrees(shape, kernel_class)) {
+    if (!Agree(shape, named)) {
       disagreed = true;
       return;
     }
@@ -80,7 +81,7 @@ Shape FromTensorMaps(const trace::Site& site, const catalog::KernelClass& kernel
     }
     found.push_back(shape);
   };
-  const bool name_tells = kernel_class.n.has_value() || kernel_class.m.has_value();
+  const bool name_tells = named.n.has_value() || named.m.has_value();
   for (size_t i = 0; i < matrices.size(); ++i) {
     for (size_t j = 0; j < matrices.size(); ++j) {
       const Matrix &a = matrices[i], &b = matrices[j];
@@ -97,9 +98,7 @@ Shape FromTensorMaps(const trace::Site& site, const catalog::KernelClass& kernel
     }
   }
   if (found.size() == 1) return found.front();
-  if (found.empty() && disagreed && contradiction != nullptr) {
-    *contradiction = "tensor maps contradict the dims in the kernel's name";
-  }
+  *contradicts_name = found.empty() && disagreed;
   return {};
 }
 
@@ -112,6 +111,76 @@ Shape FromName(const catalog::KernelClass& kernel_class) {
   Shape shape{Dim(kernel_class.m), Dim(kernel_class.n), Dim(kernel_class.k), Provenance::kUnknown};
   if (shape.m || shape.n || shape.k) shape.provenance = Provenance::kName;
   return shape;
+}
+
+// Bytes of `site`'s arguments that hold nothing: masked addresses, tensor maps.
+std::vector<catalog::ByteRange> HiddenBytes(const trace::Site& site) {
+  std::vector<catalog::ByteRange> hidden;
+  for (const uint32_t offset : site.masked_offsets()) hidden.push_back({offset, offset + 8});
+  for (const trace::TensorMapUse& use : site.tensor_maps()) {
+    hidden.push_back({use.argument_offset(), use.argument_offset() + 128});
+  }
+  return hidden;
+}
+
+std::optional<uint32_t> Narrow(const std::optional<int64_t>& dim) {
+  return dim ? std::optional<uint32_t>(static_cast<uint32_t>(*dim)) : std::nullopt;
+}
+
+// The first layout whose parameters are those of the kernel decides.
+Shape FromArguments(const trace::Site& site, const KernelEvidence& kernel,
+                    const trace::Tables& tables, std::string* contradiction) {
+  if (kernel.layouts.empty() || site.kernel_id() >= tables.kernels.size()) return {};
+  const trace::Kernel& entry = tables.kernels[site.kernel_id()];
+  const std::vector<uint32_t> offsets(entry.parameter_offsets().begin(),
+                                      entry.parameter_offsets().end());
+  const std::vector<uint32_t> sizes(entry.parameter_sizes().begin(), entry.parameter_sizes().end());
+  const std::vector<catalog::ByteRange> hidden = HiddenBytes(site);
+  catalog::LaunchEvidence evidence{offsets,
+                                   sizes,
+                                   site.arguments(),
+                                   hidden,
+                                   {site.grid_x(), site.grid_y(), site.grid_z()},
+                                   {site.block_x(), site.block_y(), site.block_z()}};
+  for (const catalog::CompiledLayout* layout : kernel.layouts) {
+    const auto reading = layout->Read(evidence, kernel.kernel_class);
+    if (!reading) continue;
+    if (reading->contradiction) {
+      *contradiction =
+          absl::StrCat("arguments do not fit layout ", layout->id(), ": ", reading->refused);
+    }
+    Shape shape{Narrow(reading->m), Narrow(reading->n), Narrow(reading->k), Provenance::kArguments};
+    if (reading->batch && *reading->batch > 1) shape.batch = Narrow(reading->batch);
+    return shape;
+  }
+  return {};
+}
+
+// What the library was asked for. A column-major D has its m inside.
+Shape FromLibraryCall(const trace::Site& site) {
+  if (!site.has_library_call()) return {};
+  const trace::LibraryCall& call = site.library_call();
+  const auto dim = [](uint64_t value) {
+    return value >= 1 && value <= std::numeric_limits<uint32_t>::max()
+               ? std::optional<uint32_t>(static_cast<uint32_t>(value))
+               : std::nullopt;
+  };
+  const bool row_major = call.order_d() == 1;
+  Shape shape{dim(row_major ? call.m() : call.n()), dim(row_major ? call.n() : call.m()),
+              dim(call.k()), Provenance::kLibraryCall};
+  if (call.batch() > 1) shape.batch = dim(call.batch());
+  return shape;
+}
+
+// M and N exchanged: what a kernel calls M can be the contiguous dim of D.
+Shape Exchanged(Shape shape) {
+  std::swap(shape.m, shape.n);
+  return shape;
+}
+
+std::string Text(const Shape& shape) {
+  auto dim = [](std::optional<uint32_t> value) { return value ? absl::StrCat(*value) : "?"; };
+  return absl::StrCat(dim(shape.m), " x ", dim(shape.n), " x ", dim(shape.k));
 }
 
 }  // namespace
@@ -138,10 +207,44 @@ std::string_view ProvenanceName(Provenance provenance) {
   return "unknown";
 }
 
-Shape ShapeOf(const trace::Site& site, const catalog::KernelClass& kernel_class,
-              const trace::Tables& tables, std::string* contradiction) {
-  const Shape shape = FromTensorMaps(site, kernel_class, tables, contradiction);
-  return shape.complete() ? shape : FromName(kernel_class);
+Shape ShapeOf(const trace::Site& site, const KernelEvidence& kernel, const trace::Tables& tables,
+              std::string* contradiction) {
+  const Shape named = FromName(kernel.kernel_class);
+  std::string why;
+  const auto refuse = [&](std::string text) {
+    if (contradiction != nullptr) *contradiction = std::move(text);
+    return Shape();
+  };
+  Shape shape = FromArguments(site, kernel, tables, &why);
+  if (!why.empty()) return refuse(std::move(why));
+
+  bool contradicts_name = false;
+  const Shape mapped = FromTensorMaps(site, kernel.kernel_class, named, tables, &contradicts_name);
+  if (contradicts_name) return refuse("tensor maps contradict the dims in the kernel's name");
+  if (mapped.complete()) {
+    if (!Agree(shape, mapped) && !Agree(Exchanged(shape), mapped)) {
+      return refuse(absl::StrCat("arguments say ", Text(shape), ", tensor maps ", Text(mapped)));
+    }
+    // D's own map says which dim is contiguous.
+    if (!Agree(shape, mapped)) shape = Exchanged(shape);
+  }
+  if (!Agree(shape, named)) {
+    return refuse(absl::StrCat("arguments say ", Text(shape), ", the kernel's name ", Text(named)));
+  }
+  const Shape called = FromLibraryCall(site);
+  if (!Agree(shape, called) || (mapped.complete() && !Agree(mapped, called))) {
+    return refuse(absl::StrCat("arguments or tensor maps say ",
+                               Text(shape.complete() ? shape : mapped), ", ",
+                               site.library_call().entry_point(), " was asked for ", Text(called)));
+  }
+  if (!shape.batch) shape.batch = called.batch;
+  // What is compiled into the kernel is as exact as what it is given.
+  if (!shape.m) shape.m = named.m;
+  if (!shape.n) shape.n = named.n;
+  if (!shape.k) shape.k = named.k;
+  if (shape.provenance == Provenance::kArguments && shape.complete()) return shape;
+  if (mapped.complete()) return mapped;
+  return called.complete() ? called : named;
 }
 
 }  // namespace hotproof::analyzers

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -34,24 +35,34 @@ TraceIndex::TraceIndex(const trace::Tables& tables, const catalog::Classifier& c
 void TraceIndex::ClassifyKernels(const catalog::Classifier& classifier) {
   kernels_.resize(std::max<size_t>(tables_->kernels.size(), 1));
   kernels_[0].name = kernels_[0].canonical = "(unknown kernel)";
+  std::vector<std::vector<const catalog::CompiledLayout*>> layouts(kernels_.size());
   for (size_t id = 1; id < kernels_.size(); ++id) {
     const trace::Kernel& kernel = tables_->kernels[id];
     KernelInfo& info = kernels_[id];
     info.name = kernel.name().empty() ? "(unnamed kernel)" : kernel.name();
     info.canonical = catalog::CanonicalName(info.name);
     info.kernel_class = classifier.Classify(info.name);
+    if (info.kernel_class.kind == catalog::Kind::kGemm) {
+      layouts[id] = classifier.LayoutsOf(info.name, info.kernel_class);
+    }
     if (kernel.cubin_hash() != 0) info.cubin_hash = absl::StrFormat("%016x", kernel.cubin_hash());
   }
   sites_.resize(std::max<size_t>(tables_->sites.size(), 1));
+  absl::flat_hash_map<std::string, uint32_t> calls;
   for (size_t id = 1; id < sites_.size(); ++id) {
     const trace::Site& site = tables_->sites[id];
     SiteInfo& info = sites_[id];
     info.kernel = site.kernel_id() < kernels_.size() ? site.kernel_id() : 0;
     const catalog::KernelClass& kernel_class = kernels_[info.kernel].kernel_class;
     info.kind = kernel_class.kind;
+    if (site.has_library_call()) {
+      const auto id = static_cast<uint32_t>(calls.size() + 1);
+      info.library_call =
+          calls.try_emplace(site.library_call().SerializeAsString(), id).first->second;
+    }
     if (info.kind != catalog::Kind::kGemm) continue;
     std::string contradiction;
-    info.shape = ShapeOf(site, kernel_class, *tables_, &contradiction);
+    info.shape = ShapeOf(site, {kernel_class, layouts[info.kernel]}, *tables_, &contradiction);
     if (!contradiction.empty()) {
       shape_contradictions_.push_back(
           absl::StrCat(contradiction, ": site ", id, ", ", kernels_[info.kernel].canonical));

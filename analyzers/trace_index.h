@@ -66,6 +66,8 @@ class TraceIndex {
   const Shape& shape_of_site(uint32_t site) const { return sites_[site].shape; }
   catalog::Kind kind_of_site(uint32_t site) const { return sites_[site].kind; }
   catalog::Path path_of_site(uint32_t site) const;
+  // The same number for sites whose library calls asked for the same; 0: made in none.
+  uint32_t call_of_site(uint32_t site) const { return sites_[site].library_call; }
   // What tells launches of one kernel apart whose dims are not all known: grid, block and a digest
   // of the masked arguments, readable.
   std::string VariantOfSite(uint32_t site) const;
@@ -90,6 +92,7 @@ class TraceIndex {
     uint32_t kernel = 0;
     catalog::Kind kind = catalog::Kind::kOther;
     Shape shape;
+    uint32_t library_call = 0;
   };
   void ClassifyKernels(const catalog::Classifier& classifier);
   void LayOutSlots();

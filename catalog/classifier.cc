@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "catalog/layouts/layout_set.h"
 #include "catalog/name/parsed_name.h"
 #include "catalog/rule_text.h"
 
@@ -9,12 +10,15 @@ namespace hotproof::catalog {
 
 struct Classifier::Impl {
   CompiledRules rules;
+  LayoutSet layouts;
 };
 
 absl::StatusOr<Classifier> Classifier::Create(const std::string& extra_rules_path) {
   auto rules = LoadRules(extra_rules_path);
   if (!rules.ok()) return rules.status();
-  return Classifier(std::make_unique<const Impl>(Impl{*std::move(rules)}));
+  auto layouts = LayoutSet::Load(extra_rules_path);
+  if (!layouts.ok()) return layouts.status();
+  return Classifier(std::make_unique<const Impl>(Impl{*std::move(rules), *std::move(layouts)}));
 }
 
 Classifier::Classifier(std::unique_ptr<const Impl> impl) : impl_(std::move(impl)) {}
@@ -25,6 +29,11 @@ Classifier::~Classifier() = default;
 KernelClass Classifier::Classify(std::string_view name) const {
   const ParsedName parsed(name);
   return impl_->rules.Classify(parsed);
+}
+
+std::vector<const CompiledLayout*> Classifier::LayoutsOf(std::string_view name,
+                                                         const KernelClass& kernel_class) const {
+  return impl_->layouts.For(name, kernel_class);
 }
 
 std::string CanonicalName(std::string_view name) {

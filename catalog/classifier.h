@@ -5,11 +5,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "catalog/kernel_class.h"
 
 namespace hotproof::catalog {
+
+class CompiledLayout;  // catalog/layouts/layout.h
 
 class Classifier {
  public:
@@ -23,6 +26,11 @@ class Classifier {
 
   // `name`: mangled, or demangled as c++filt, Kineto or nsys print it. Linear in its length.
   KernelClass Classify(std::string_view name) const;
+
+  // How launches of this kernel tell their problem size (docs/shapes.md), in the order in which to
+  // try them. They live as long as the Classifier.
+  std::vector<const CompiledLayout*> LayoutsOf(std::string_view name,
+                                               const KernelClass& kernel_class) const;
 
  private:
   struct Impl;

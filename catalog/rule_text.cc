@@ -47,19 +47,24 @@ absl::StatusOr<RuleSet> ParseRules(std::string_view text, const std::string& sou
   return rules;
 }
 
+absl::StatusOr<RuleSet> ReadRulesFile(const std::string& path) {
+  const auto text = ReadFile(path);
+  if (!text.ok()) return text.status();
+  return ParseRules(*text, path);
+}
+
 absl::StatusOr<CompiledRules> LoadRules(const std::string& extra_rules_path) {
   CompiledRules compiled;
-  const auto add = [&compiled](std::string_view text, const std::string& source) -> absl::Status {
-    auto rules = ParseRules(text, source);
+  const auto add = [&compiled](const absl::StatusOr<RuleSet>& rules, const std::string& source) {
     return rules.ok() ? compiled.Add(*rules, source) : rules.status();
   };
   if (!extra_rules_path.empty()) {
-    const auto text = ReadFile(extra_rules_path);
-    if (!text.ok()) return text.status();
-    if (const auto status = add(*text, extra_rules_path); !status.ok()) return status;
+    const auto status = add(ReadRulesFile(extra_rules_path), extra_rules_path);
+    if (!status.ok()) return status;
   }
   for (const BuiltinRules& builtin : AllBuiltinRules()) {
-    if (const auto status = add(builtin.text, std::string(builtin.file)); !status.ok())
+    const std::string source(builtin.file);
+    if (const auto status = add(ParseRules(builtin.text, source), source); !status.ok())
       return status;
   }
   return compiled;

@@ -12,6 +12,9 @@ namespace hotproof::catalog {
 // `source` is the file's name, for messages that say where the mistake is.
 absl::StatusOr<RuleSet> ParseRules(std::string_view text, const std::string& source);
 
+// Of a user's file.
+absl::StatusOr<RuleSet> ReadRulesFile(const std::string& path);
+
 // The extra rules first, then the built-in ones. `extra_rules_path` may be empty.
 absl::StatusOr<CompiledRules> LoadRules(const std::string& extra_rules_path);
 

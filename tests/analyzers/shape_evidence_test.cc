@@ -28,7 +28,7 @@ Shape ShapeFrom(const std::vector<Map>& maps, const catalog::KernelClass& kernel
     use->set_tensor_map_id(entry.id());
     use->set_argument_offset(128 * (entry.id() - 1));
   }
-  return ShapeOf(site, kernel_class, tables, contradiction);
+  return ShapeOf(site, {kernel_class, {}}, tables, contradiction);
 }
 
 catalog::KernelClass Class(const std::string& dtype) {
@@ -70,14 +70,14 @@ TEST(ShapeEvidence, WithoutAnOutputTheNameTellsTheOperandsApart) {
   EXPECT_EQ(ShapeFrom(operands, named), (Shape{8, 5120, 6144, Provenance::kTensorMap}));
 }
 
-TEST(ShapeEvidence, AContradictionIsNotUsedAndSaid) {
+TEST(ShapeEvidence, AContradictionMakesTheShapeUnknownAndIsSaid) {
   catalog::KernelClass named = Class("e4m3");
   named.n = 4096;
   named.k = 6144;
   std::string contradiction;
   const Shape shape =
       ShapeFrom({{kUint8, {6144, 8}}, {kUint8, {6144, 5120}}}, named, &contradiction);
-  EXPECT_EQ(shape, (Shape{std::nullopt, 4096, 6144, Provenance::kName}));
+  EXPECT_EQ(shape, Shape());
   EXPECT_EQ(contradiction, "tensor maps contradict the dims in the kernel's name");
 }
 

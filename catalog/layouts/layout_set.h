@@ -1,0 +1,35 @@
+// All layouts: those built into the program (catalog/layouts/*.textproto) and those of a file of
+// the user's. Built once, then immutable; every method is const and safe on any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "catalog/layouts/layout.h"
+
+namespace hotproof::catalog {
+
+class RuleSet;  // proto/catalog.pb.h
+
+class LayoutSet {
+ public:
+  // The file's layouts first. `extra_rules_path` may be empty.
+  static absl::StatusOr<LayoutSet> Load(const std::string& extra_rules_path);
+
+  // `source` names where they come from, for messages.
+  absl::Status Add(const RuleSet& rules, const std::string& source);
+
+  // The layouts for a kernel, in the order in which they are to be tried. They live as long as
+  // this.
+  std::vector<const CompiledLayout*> For(std::string_view kernel_name,
+                                         const KernelClass& kernel_class) const;
+  const std::vector<CompiledLayout>& all() const { return layouts_; }
+
+ private:
+  std::vector<CompiledLayout> layouts_;
+};
+
+}  // namespace hotproof::catalog
