@@ -355,7 +355,7 @@ UnknownColumns FindUnknownColumns(std::string_view message) {
     protozero::pbf_reader reader(message.data(), message.size());
     while (reader.next()) {
       if (reader.tag() == wire::kLaunches) {
-        scan(reader.get_view(), wire::kLaunchStreams, unknown.launches);
+        scan(reader.get_view(), wire::kLaunchCallNs, unknown.launches);
       } else if (reader.tag() == wire::kRecords) {
         scan(reader.get_view(), wire::kTemplateNodes, unknown.records);
       } else if (reader.tag() == wire::kOperations) {

@@ -169,19 +169,23 @@ void ColumnEncoder::Encode(std::string& message) {
 
 void ColumnEncoder::EncodeLaunches(std::string& message) {
   const size_t n = launches_.size();
-  uint8_t* at = Reserve(n * (kMaxVarintBytes + 2 * kMaxVarint32Bytes));
+  uint8_t* at = Reserve(n * (2 * kMaxVarintBytes + 3 * kMaxVarint32Bytes));
   Column correlation_ids(wire::kLaunchCorrelationIds, at);
   Column targets(wire::kLaunchTargets, at += n * kMaxVarintBytes);
   Column streams(wire::kLaunchStreams, at += n * kMaxVarint32Bytes);
+  Column enter(wire::kLaunchEnterNs, at += n * kMaxVarint32Bytes);
+  Column call(wire::kLaunchCallNs, at += n * kMaxVarintBytes);
   correlation_ids.Counting();
   LaunchEntry previous;
   for (const LaunchEntry& launch : launches_) {
     correlation_ids.Put(ZigZag64(launch.correlation_id - previous.correlation_id));
     targets.Put(ZigZag32(launch.target.wire() - previous.target.wire()));
     streams.Put(ZigZag32(launch.stream - previous.stream));
+    enter.Put(ZigZag64(launch.enter_ns - previous.enter_ns));
+    call.Put(launch.call_ns);
     previous = launch;
   }
-  AppendColumns(wire::kLaunches, {&correlation_ids, &targets, &streams}, message);
+  AppendColumns(wire::kLaunches, {&correlation_ids, &targets, &streams, &enter, &call}, message);
 }
 
 // A target that was launched twice repeats itself to within the timer's noise.

@@ -77,6 +77,14 @@ struct ChunkOperations {
   std::vector<uint64_t> amount, detail;    // what trace.proto's Operations says of the kind
 };
 
+// When the calls of one chunk's launches were made, in the order of the launches. CLOCK_MONOTONIC, to
+// which Tables::clocks relates the times of records. All 0: not recorded.
+struct ChunkLaunchTimes {
+  uint64_t sequence = 0;
+  std::vector<uint64_t> enter_ns;
+  std::vector<uint32_t> call_ns;  // how long each took; UINT32_MAX: that or longer
+};
+
 class TraceReader {
  public:
   // Opens one .hpt and reads its tables and the counter file beside it. Errors: not found, not a
@@ -95,6 +103,9 @@ class TraceReader {
   // The same for its operations. Free where the chunk has none, which its statistics tell.
   virtual absl::Status ReadOperations(size_t, ChunkOperations&) const {
     return absl::UnimplementedError("this reader has no operations");
+  }
+  virtual absl::Status ReadLaunchTimes(size_t, ChunkLaunchTimes&) const {
+    return absl::UnimplementedError("this reader has no launch times");
   }
 };
 

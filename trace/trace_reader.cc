@@ -7,6 +7,7 @@
 #include "trace/file_window.h"
 #include "trace/frame_decoder.h"
 #include "trace/frame_scanner.h"
+#include "trace/launch_time_decoder.h"
 #include "trace/limits.h"
 #include "trace/operation_decoder.h"
 #include "trace/reader.h"
@@ -51,6 +52,7 @@ class Reader : public TraceReader {
   uint64_t file_bytes() const override { return file_->size_bytes(); }
   absl::Status ReadChunk(size_t index, ChunkColumns& columns) const override;
   absl::Status ReadOperations(size_t index, ChunkOperations& operations) const override;
+  absl::Status ReadLaunchTimes(size_t index, ChunkLaunchTimes& times) const override;
 
  private:
   absl::Status CheckVersion(bool first_chunk) const;
@@ -226,6 +228,26 @@ absl::Status Reader::ReadOperations(size_t index, ChunkOperations& operations) c
     message = buffers.decoder.message();
   }
   if (status.ok()) status = DecodeOperations(message, statistics, tables_, operations);
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(path_, ": chunk ", place.sequence, ": ", status.message()));
+}
+
+absl::Status Reader::ReadLaunchTimes(size_t index, ChunkLaunchTimes& times) const {
+  if (index >= places_.size()) {
+    return absl::OutOfRangeError(absl::StrCat(path_, ": no chunk ", index));
+  }
+  static thread_local ReadBuffers buffers;
+  const ChunkPlace& place = places_[index];
+  const uint64_t count = tables_.chunk_statistics[index].launch_count();
+  times.sequence = place.sequence;
+  absl::Status status;
+  std::string_view message;
+  if (place.columns_bytes != 0 && count != 0) {
+    status = ReadColumns(*file_, place, buffers);
+    message = buffers.decoder.message();
+  }
+  if (status.ok()) status = DecodeLaunchTimes(message, count, times);
   if (status.ok()) return status;
   return absl::Status(status.code(),
                       absl::StrCat(path_, ": chunk ", place.sequence, ": ", status.message()));

@@ -27,7 +27,13 @@ enum Chunk : uint32_t {
   kOperations = 18,
   kOperationClasses = 19
 };
-enum Launches : uint32_t { kLaunchCorrelationIds = 1, kLaunchTargets = 2, kLaunchStreams = 3 };
+enum Launches : uint32_t {
+  kLaunchCorrelationIds = 1,
+  kLaunchTargets = 2,
+  kLaunchStreams = 3,
+  kLaunchEnterNs = 4,
+  kLaunchCallNs = 5
+};
 enum Records : uint32_t {
   kGroupCorrelationIds = 1,
   kGroupTargets = 2,

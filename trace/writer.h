@@ -151,6 +151,8 @@ struct LaunchEntry {
   uint64_t correlation_id = 0;
   Target target;
   uint32_t stream = 0;
+  uint64_t enter_ns = 0;  // CLOCK_MONOTONIC; 0: not known
+  uint32_t call_ns = 0;   // how long the call took
 };
 
 struct RecordEntry {

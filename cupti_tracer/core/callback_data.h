@@ -13,6 +13,7 @@ struct CurrentCall {
   CUpti_CallbackData data = {};  // a copy: CUPTI's own lives only during its callback
   bool active = false;
   bool captured = false;  // a node was created in it: no launch
+  uint64_t enter_ns = 0;  // CLOCK_MONOTONIC; 0: nothing is timed
   // The call is over; whether it made a node instead of a launch.
   bool EndCaptured() {
     const bool was_captured = captured;

@@ -7,6 +7,7 @@
 #include "cupti_tracer/core/tensor_map_calls.h"
 #include "cupti_tracer/graphs/graph_callbacks.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace hotproof::tracer {
@@ -15,11 +16,19 @@ namespace {
 // Our own driver calls come back as callbacks of the same thread.
 thread_local bool inside = false;
 
+// How long the call that this thread comes out of took; 0 while nothing is timed.
+uint32_t CallNs() {
+  if (current_call.enter_ns == 0) return 0;
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(MonotonicNs() - current_call.enter_ns, UINT32_MAX));
+}
+
 void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   if (current_call.EndCaptured()) return;
   session.OnContext();
   Collection& collection = session.collection();
   if (!Succeeded(data)) return collection.file.counters().CountRefused();
+  const uint32_t call_ns = CallNs();
   const uint32_t launches = LaunchesOfCall(id, data.functionParams);
   std::vector<LaunchTable::Launch> several;
   for (uint32_t i = 0; i < launches; ++i) {
@@ -30,12 +39,14 @@ void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callb
     if (!session.timing()) continue;
     const trace::Target target = trace::Target::Site(site);
     if (launches > 1) {
-      several.push_back({data.correlationId, target, collection.streams.FindAnywhere(description.stream)});
+      several.push_back({data.correlationId, target,
+                         collection.streams.FindAnywhere(description.stream),
+                         current_call.enter_ns, call_ns});
       continue;
     }
     const uint32_t stream = collection.streams.Find(
         data.context, data.contextUid, description.stream, description.per_thread_stream);
-    collection.launches.Publish(data.correlationId, target, stream);
+    collection.launches.Publish(data.correlationId, target, stream, current_call.enter_ns, call_ns);
   }
   if (!several.empty()) {
     collection.launches.PublishSeveral(data.correlationId, std::move(several));
@@ -47,6 +58,7 @@ void OnGraphLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callba
   session.OnContext();
   Collection& collection = session.collection();
   if (!Succeeded(data)) return collection.file.counters().CountRefused();
+  const uint32_t call_ns = CallNs();
   const auto& params = ParamsOf<cuGraphLaunch_params>(data);
   const GraphRegistry::Replay replay = collection.graphs.OnLaunch(params.hGraph);
   TraceFile& file = collection.file;
@@ -64,7 +76,8 @@ void OnGraphLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callba
     const uint32_t stream =
         collection.streams.Find(data.context, data.contextUid, params.hStream,
                                 id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz);
-    collection.launches.Publish(data.correlationId, trace::Target::Graph(replay.graph_id), stream);
+    collection.launches.Publish(data.correlationId, trace::Target::Graph(replay.graph_id), stream,
+                                current_call.enter_ns, call_ns);
   }
 }
 
@@ -91,7 +104,7 @@ void OnModuleLoadExit(Session& session, CUpti_CallbackId id, const CUpti_Callbac
 void OnDriverEnter(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   session.collection().sites.OnCallEntered();
   if (IsKernelLaunch(id) || IsGraphLaunch(id) || IsKernelNodeCall(id)) {
-    current_call = {id, data, true, false};
+    current_call = {id, data, true, false, session.timing() ? MonotonicNs() : 0};
   } else if (id == CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress) {
     OnTensorMapReplaceEntered(session.collection().sites, data.functionParams);
   } else {

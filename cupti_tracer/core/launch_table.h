@@ -31,13 +31,19 @@ class LaunchTable {
     uint32_t correlation_id = 0;
     trace::Target target;
     uint32_t stream = 0;
+    uint64_t enter_ns = 0;  // of the call, CLOCK_MONOTONIC
+    uint32_t call_ns = 0;   // how long it took
   };
 
   // At most this many calls with several launches are remembered at a time.
   static constexpr size_t kMaxSeveral = 1 << 12;
 
   // After a launch call has returned successfully and was counted.
-  void Publish(uint32_t correlation_id, trace::Target target, uint32_t stream) {
+  void Publish(uint32_t correlation_id, trace::Target target, uint32_t stream,
+               uint64_t enter_ns = 0, uint32_t call_ns = 0) {
+    Slot& slot = slots_[correlation_id % kSlots];
+    slot.enter_ns.store(enter_ns, std::memory_order_relaxed);
+    slot.call_ns.store(call_ns, std::memory_order_relaxed);
     PublishSlot(correlation_id, target.wire(), stream);
   }
   // The same for a call that launched more than once, on a stream each.
@@ -104,7 +110,8 @@ class LaunchTable {
   static constexpr uint32_t kSeveral = kTargetMask;  // no target: ids do not reach so far
   struct Slot {
     std::atomic<uint64_t> launch{0};  // correlation id << 32 | listed << 31 | target
-    std::atomic<uint32_t> stream{0};
+    std::atomic<uint64_t> enter_ns{0};
+    std::atomic<uint32_t> stream{0}, call_ns{0};
   };
   void PublishSlot(uint32_t correlation_id, uint32_t target, uint32_t stream) {
     Slot& slot = slots_[correlation_id % kSlots];
@@ -131,7 +138,9 @@ class LaunchTable {
     if ((slot.launch.fetch_or(kListedBit, std::memory_order_acq_rel) & kListedBit) != 0) return;
     const uint32_t target = static_cast<uint32_t>(packed) & kTargetMask;
     if (target != kSeveral) {
-      list(Launch{id, trace::Target::FromWire(target), slot.stream.load(std::memory_order_relaxed)});
+      list(Launch{id, trace::Target::FromWire(target), slot.stream.load(std::memory_order_relaxed),
+                  slot.enter_ns.load(std::memory_order_relaxed),
+                  slot.call_ns.load(std::memory_order_relaxed)});
       return;
     }
     std::vector<Launch> launches;

@@ -188,7 +188,9 @@ void RecordSink::ListLaunchesLocked() {
     ++launches_listed_;
     writer->AddLaunch({.correlation_id = extender_.Extend(launch.correlation_id),
                        .target = launch.target,
-                       .stream = launch.stream});
+                       .stream = launch.stream,
+                       .enter_ns = launch.enter_ns,
+                       .call_ns = launch.call_ns});
   });
   if (launches_.dropped_possible() != unlisted_reported_) {
     unlisted_reported_ = launches_.dropped_possible();

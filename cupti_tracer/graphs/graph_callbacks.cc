@@ -140,7 +140,8 @@ void OnInstantiateExit(Session& session, CUpti_CallbackId id, const CUpti_Callba
       break;
     }
   }
-  if (exec != nullptr && *exec != nullptr) {
+  // Counting alone needs no edges.
+  if (exec != nullptr && *exec != nullptr && session.timing()) {
     session.collection().graphs.OnExecEdges(*exec, CollectEdges(session.driver(), graph));
   }
   if (exec != nullptr && (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {

@@ -199,7 +199,9 @@ bool PrintOperations(const TraceReader& reader, size_t index, ChunkOperations& o
 }
 
 bool PrintChunk(const TraceReader& reader, size_t index, ChunkColumns& c) {
-  const auto status = reader.ReadChunk(index, c);
+  auto status = reader.ReadChunk(index, c);
+  ChunkLaunchTimes times;
+  if (status.ok()) status = reader.ReadLaunchTimes(index, times);
   if (!status.ok()) {
     std::printf("%s\n", status.ToString().c_str());
     return false;
@@ -207,8 +209,9 @@ bool PrintChunk(const TraceReader& reader, size_t index, ChunkColumns& c) {
   const std::string path = "chunk." + std::to_string(c.sequence);
   Print(path + ".statistics", reader.tables().chunk_statistics[index]);
   for (size_t i = 0; i < c.launch_target.size(); ++i) {
-    std::printf("%s.launch %lu %u %u\n", path.c_str(), c.launch_correlation_id[i],
-                c.launch_target[i].wire(), c.launch_stream[i]);
+    std::printf("%s.launch %lu %u %u %lu %u\n", path.c_str(), c.launch_correlation_id[i],
+                c.launch_target[i].wire(), c.launch_stream[i], times.enter_ns[i],
+                times.call_ns[i]);
   }
   for (size_t i = 0; i < c.start_ns.size(); ++i) {
     std::printf("%s.record %lu %u %u %u %u %u %lu %lu\n", path.c_str(), c.correlation_id[i],

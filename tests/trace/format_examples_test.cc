@@ -50,7 +50,11 @@ TEST_F(FormatExamplesTest, NodeIds) {
 
 TEST_F(FormatExamplesTest, Launches) {
   EXPECT_EQ(FieldBytes(FieldBytes(messages_[2])[Chunk::kLaunchesFieldNumber]),
-            (Bytes{{1, B({0x14, 2})}, {2, B({4, 2})}, {3, B({2, 0})}}));
+            (Bytes{{1, B({0x14, 2})},
+                   {2, B({4, 2})},
+                   {3, B({2, 0})},
+                   {4, B({0xD0, 0xF, 0xC8, 1})},
+                   {5, B({0x1E, 0x21})}}));
 }
 
 TEST_F(FormatExamplesTest, Records) {

@@ -230,7 +230,9 @@ class Trace:
         count = len(launches.get("correlation_ids", []))
         launch_rows = list(zip(sums(column(launches, "correlation_ids", count), MASK64),
                                sums(column(launches, "targets", count), MASK32),
-                               sums(column(launches, "streams", count), MASK32)))
+                               sums(column(launches, "streams", count), MASK32),
+                               sums(column(launches, "enter_ns", count), MASK64),
+                               column(launches, "call_ns", count)))
         count = len(r.get("group_correlation_ids", []))
         groups = list(zip(sums(column(r, "group_correlation_ids", count), MASK64),
                           sums(column(r, "group_targets", count), MASK32),

@@ -105,7 +105,9 @@ SmallTrace WriteSmallTrace(const std::string& path, const std::string& counters_
   EXPECT_EQ(writer.FlushTables(counters), WriteResult::kOk);
 
   const auto launch = [&](uint64_t id, Target target, uint32_t stream) {
-    trace.launches.back().push_back({id, target, stream});
+    // Two calls of known time, then one of another thread that was entered before them.
+    const uint64_t enter_ns = id == 12 ? 700 : 100 * id;
+    trace.launches.back().push_back({id, target, stream, enter_ns, static_cast<uint32_t>(3 * id)});
     writer.AddLaunch(trace.launches.back().back());
     ++(target.is_graph() ? trace.graphs : trace.sites)[target.id()];
   };

@@ -49,7 +49,9 @@ TEST(WireFieldsTest, Columns) {
   EXPECT_EQ(FieldsOf(*Launches::descriptor()),
             (Fields{{"correlation_ids", wire::kLaunchCorrelationIds},
                     {"targets", wire::kLaunchTargets},
-                    {"streams", wire::kLaunchStreams}}));
+                    {"streams", wire::kLaunchStreams},
+                    {"enter_ns", wire::kLaunchEnterNs},
+                    {"call_ns", wire::kLaunchCallNs}}));
   EXPECT_EQ(FieldsOf(*Records::descriptor()),
             (Fields{{"group_correlation_ids", wire::kGroupCorrelationIds},
                     {"group_targets", wire::kGroupTargets},

@@ -39,6 +39,18 @@ TEST(LaunchTableTest, ListsEachLaunchOnceInOrder) {
   EXPECT_THAT(ListIds(table), ElementsAre(6));
 }
 
+TEST(LaunchTableTest, ListsWhenTheCallWasMade) {
+  LaunchTable table;
+  table.Publish(5, trace::Target::Site(1), 1, 1000, 30);
+  table.Publish(6, trace::Target::Site(1), 1);
+  table.PublishSeveral(7, {{7, trace::Target::Site(2), 1, 1200, 40}});
+  std::vector<std::pair<uint64_t, uint32_t>> times;
+  table.ListNew([&](const LaunchTable::Launch& launch) {
+    times.push_back({launch.enter_ns, launch.call_ns});
+  });
+  EXPECT_THAT(times, ElementsAre(std::pair(1000, 30), std::pair(0, 0), std::pair(1200, 40)));
+}
+
 TEST(LaunchTableTest, ListsALaunchWhoseCallReturnedLate) {
   LaunchTable table;
   table.Publish(10, trace::Target::Site(1), 1);

@@ -317,6 +317,27 @@ TEST(Scenario, EdgesOfGraphsSayWhatDependsOnWhat) {
   EXPECT_THAT(edges("pdl", 1), testing::ElementsAre(std::pair(Edge(2, 2), kProgrammatic)));
 }
 
+// One thread's calls, one after the other, each before what it launched began.
+TEST(Scenario, LaunchesTellWhenTheirCallWasMade) {
+  const std::string directory = NewDirectory();
+  EXPECT_EQ(0, RunProgram({Probe(), "pdl"}, {.out_directory = directory}).code);
+  const TraceSummary trace = ReadTraces(directory).at(0);
+  ASSERT_EQ(60u, trace.launches.size());
+  ASSERT_FALSE(trace.tables.clocks.empty());
+  const trace::ClockPair& clock = trace.tables.clocks[0];
+  uint64_t previous_end_ns = 1;
+  for (const TracedLaunch& launch : trace.launches) {
+    EXPECT_LE(previous_end_ns, launch.enter_ns);
+    EXPECT_LT(0u, launch.call_ns);
+    previous_end_ns = launch.enter_ns + launch.call_ns;
+    const auto started = trace.first_start_ns.find(launch.correlation_id);
+    ASSERT_NE(trace.first_start_ns.end(), started);
+    // Realtime, by the clock pair; clocks of a machine under test are not turned meanwhile.
+    const uint64_t entered_ns = launch.enter_ns + (clock.realtime_ns() - clock.monotonic_ns());
+    EXPECT_LE(entered_ns, started->second + 1000000);
+  }
+}
+
 TEST(Scenario, WithoutBeingAskedForOperationsAreNotRecordedAndTheHeaderSaysSo) {
   const std::string directory = NewDirectory();
   EXPECT_EQ(0, RunProgram({Probe(), "operations"}, {.out_directory = directory}).code);

@@ -139,7 +139,15 @@ TraceSummary Summarise(const std::string& path) {
     summary.timed += columns.site.size();
     summary.untimed += columns.untimed_site.size();
     for (const trace::Target target : columns.target) summary.without_launch += !target.is_known();
+    trace::ChunkLaunchTimes times;
+    const absl::Status timed = (*reader)->ReadLaunchTimes(i, times);
+    if (!timed.ok()) ADD_FAILURE() << path << ": launch times of chunk " << i << ": " << timed;
+    for (size_t l = 0; l < times.enter_ns.size(); ++l) {
+      summary.launches.push_back(
+          {columns.launch_correlation_id[l], times.enter_ns[l], times.call_ns[l]});
+    }
     for (size_t r = 0; r < columns.site.size(); ++r) {
+      summary.first_start_ns.insert({columns.correlation_id[r], columns.start_ns[r]});
       EXPECT_LT(0u, columns.start_ns[r]);
       EXPECT_LE(columns.start_ns[r], columns.end_ns[r]);
     }

@@ -31,6 +31,10 @@ struct RunResult {
 };
 RunResult RunProgram(const std::vector<std::string>& command, const RunOptions& options);
 
+struct TracedLaunch {
+  uint64_t correlation_id, enter_ns, call_ns;
+};
+
 struct TracedOperation {
   trace::OperationKind kind;
   uint32_t copy_kind, synchronization_type;
@@ -49,6 +53,8 @@ struct TraceSummary {
   KernelCounts recorded;  // timed and untimed records, by the site they were given
   uint64_t timed = 0, untimed = 0, unattributed = 0;
   uint64_t recorded_launches = 0;  // launch entries listed
+  std::vector<TracedLaunch> launches;
+  std::map<uint64_t, uint64_t> first_start_ns;  // of a launch's records, by its correlation id
   std::vector<TracedOperation> operations;
 
   uint64_t Asked() const;
