@@ -2,8 +2,9 @@
 # run_self_count.sh BIN OUT [LAUNCHES OF replay]: each self_count scenario under `hotproof run`; prints a
 # line for each process: what the driver was asked, what the kernels counted on the device, what the trace
 # says was asked (expected) and recorded. Leaves reports and traces in OUT. BIN holds hotproof,
-# libhotproof.so and self_count. CUPTI is $HOTPROOF_CUPTI, or the one of python3's nvidia wheels. Exit
-# code 1 if any two of the four differ, or a process is not COMPLETE.
+# libhotproof.so and self_count; the other scenarios launch $SELF_COUNT_LAUNCHES times (100000). CUPTI is
+# $HOTPROOF_CUPTI, or the one of python3's nvidia wheels. Exit code 1 if any two of the four differ, or a
+# process is not COMPLETE.
 set -u
 bin=$(realpath "$1"); out=$2; replay=${3:-10000000}
 mkdir -p "$out"
@@ -13,7 +14,7 @@ print(next(iter(f for p in sys.path for f in glob.glob(p+"/nvidia/cu13/lib/libcu
 fi
 [ -n "$HOTPROOF_CUPTI" ] && export HOTPROOF_CUPTI
 for scenario in plain pdl streams4 threads4 graphs fork replay; do
-  launches=100000
+  launches=${SELF_COUNT_LAUNCHES:-100000}
   [ "$scenario" = replay ] && launches=$replay
   "$bin/hotproof" run -o "$out/$scenario" -- "$bin/self_count" "$scenario" "$launches" \
     > "$out/$scenario.counted" 2> "$out/$scenario.err"
