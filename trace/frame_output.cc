@@ -2,9 +2,12 @@
 #include "trace/frame_output.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/resource.h>
-#include <sys/uio.h>
 #include <unistd.h>
+
+#include <chrono>
+#include <utility>
 
 #include "xxhash.h"
 
@@ -49,36 +52,110 @@ bool Frame::Compress(const std::string& message) {
 uint64_t Frame::Hash() const { return XXH3_64bits(data(), size()); }
 
 FrameOutput::~FrameOutput() {
+  if (started_) {
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    pthread_join(thread_, nullptr);
+  }
   if (fd_ >= 0) close(fd_);
 }
 
+bool FrameOutput::StartThread() {
+  if (started_) return true;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for our thread
+  started_ = pthread_create(&thread_, nullptr, &FrameOutput::Run, this) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started_;
+}
+
 WriteResult FrameOutput::Append(const Frame& head, const Frame& columns) {
-  if (ExceedsFileSizeLimit(offset_ + head.size() + columns.size())) return WriteResult::kNoSpace;
-  iovec parts[2] = {{const_cast<uint8_t*>(head.data()), head.size()},
-                    {const_cast<uint8_t*>(columns.data()), columns.size()}};
-  uint64_t end = offset_;
-  for (int first = 0; first < 2;) {
-    if (parts[first].iov_len == 0) {
-      ++first;
-      continue;
-    }
-    const ssize_t written = pwritev(fd_, parts + first, 2 - first, static_cast<off_t>(end));
+  std::unique_lock lock(mutex_);
+  if (late_result_ != WriteResult::kOk) return std::exchange(late_result_, WriteResult::kOk);
+  const size_t bytes = head.size() + columns.size();
+  if (queued_bytes_ != 0 && queued_bytes_ + bytes > kMaxQueuedBytes) return WriteResult::kSlow;
+  if (spare_.empty()) spare_.emplace_back();
+  Job* const job = &spare_.front();
+  job->done = false;
+  job->bytes.clear();
+  job->bytes.reserve(bytes);
+  job->bytes.insert(job->bytes.end(), head.data(), head.data() + head.size());
+  job->bytes.insert(job->bytes.end(), columns.data(), columns.data() + columns.size());
+  if (!StartThread()) {
+    lock.unlock();
+    return Write(job->bytes);
+  }
+  const bool behind = !jobs_.empty();
+  jobs_.splice(jobs_.end(), spare_, spare_.begin());
+  queued_bytes_ += bytes;
+  job->awaited = !behind;
+  wake_.notify_one();
+  if (behind) return WriteResult::kOk;
+  if (!written_.wait_for(lock, std::chrono::milliseconds(kPatienceMs), [&] { return job->done; })) {
+    job->awaited = false;
+    return WriteResult::kOk;
+  }
+  return job->result;
+}
+
+bool FrameOutput::AwaitWritten(unsigned patience_ms) {
+  std::unique_lock lock(mutex_);
+  return written_.wait_for(lock, std::chrono::milliseconds(patience_ms), [&] { return jobs_.empty(); });
+}
+
+uint64_t FrameOutput::bytes_written() const {
+  std::lock_guard lock(mutex_);
+  return offset_;
+}
+
+void* FrameOutput::Run(void* output) {
+  pthread_setname_np(pthread_self(), "hotproof-disk");
+  static_cast<FrameOutput*>(output)->WriteJobs();
+  return nullptr;
+}
+
+void FrameOutput::WriteJobs() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
+    if (jobs_.empty()) return;
+    Job* const job = &jobs_.front();
+    lock.unlock();
+    const WriteResult result = Write(job->bytes);
+    lock.lock();
+    job->result = result;
+    job->done = true;
+    if (result != WriteResult::kOk && !job->awaited) late_result_ = result;
+    queued_bytes_ -= job->bytes.size();
+    // Who waits for it reads it there: only the one appender takes spare ones.
+    spare_.splice(spare_.begin(), jobs_, jobs_.begin());
+    if (spare_.size() > kMaxSpare) spare_.pop_back();
+    written_.notify_all();
+  }
+}
+
+// On the thread above, or on the caller's where there is none; no lock is held.
+WriteResult FrameOutput::Write(const std::vector<uint8_t>& bytes) {
+  const uint64_t begin = bytes_written();
+  if (ExceedsFileSizeLimit(begin + bytes.size())) return WriteResult::kNoSpace;
+  for (size_t done = 0; done < bytes.size();) {
+    const iovec part = {const_cast<uint8_t*>(bytes.data()) + done, bytes.size() - done};
+    const ssize_t written = write_at_(fd_, &part, 1, static_cast<off_t>(begin + done));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       const WriteResult result = written == 0 ? WriteResult::kNoSpace : ResultOf(errno);
-      if (end != offset_) [[maybe_unused]]
-        const int ignored = ftruncate(fd_, static_cast<off_t>(offset_));
+      if (done != 0) [[maybe_unused]]
+        const int ignored = ftruncate(fd_, static_cast<off_t>(begin));
       return result;
     }
-    end += written;
-    size_t left = written;
-    for (; first < 2 && left >= parts[first].iov_len; ++first) left -= parts[first].iov_len;
-    if (first < 2) {
-      parts[first].iov_base = static_cast<uint8_t*>(parts[first].iov_base) + left;
-      parts[first].iov_len -= left;
-    }
+    done += static_cast<size_t>(written);
   }
-  offset_ = end;
+  std::lock_guard lock(mutex_);
+  offset_ = begin + bytes.size();
   return WriteResult::kOk;
 }
 

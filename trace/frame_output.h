@@ -1,9 +1,16 @@
 // Compresses chunk messages and appends them to the trace file, whole or not at all. Owned by the
-// Writer, one thread at a time.
+// Writer, one thread at a time but where it says otherwise.
 #pragma once
 
+#include <pthread.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <list>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -34,21 +41,51 @@ class Frame {
   size_t size_ = 0;
 };
 
+// Writes on a thread of its own: a disk may take seconds, and who appends holds locks that the program
+// waits for. One caller waits a little, so that normally a frame is in the file when Append returns; while
+// the disk is behind nobody waits, and frames are kept in memory up to a bound.
 class FrameOutput {
  public:
-  explicit FrameOutput(int fd) : fd_(fd) {}
-  ~FrameOutput();
+  using WriteAt = ssize_t (*)(int fd, const iovec* parts, int count, off_t at);
+  static constexpr size_t kMaxQueuedBytes = 8 << 20;
+  static constexpr unsigned kPatienceMs = 500;
+
+  // `write_at`: pwritev, or a test's own.
+  explicit FrameOutput(int fd, WriteAt write_at = &pwritev) : fd_(fd), write_at_(write_at) {}
+  ~FrameOutput();  // writes what is queued, however long that takes
   FrameOutput(const FrameOutput&) = delete;
   FrameOutput& operator=(const FrameOutput&) = delete;
 
   // Appends both frames (either may be empty) in one call. On failure the file is cut back to what
-  // it was; where that fails too, the next frames are written over the torn one.
+  // it was; where that fails too, the next frames are written over the torn one. A failure of a frame
+  // that nobody waited for is returned for the next one, which is then not written: that one is missing.
   WriteResult Append(const Frame& head, const Frame& columns);
-  uint64_t bytes_written() const { return offset_; }
+  bool AwaitWritten(unsigned patience_ms);
+  uint64_t bytes_written() const;
 
  private:
-  int fd_;
+  struct Job {
+    std::vector<uint8_t> bytes;
+    WriteResult result = WriteResult::kOk;
+    bool done = false, awaited = false;
+  };
+  static void* Run(void* output);
+  void WriteJobs();
+  bool StartThread();
+  WriteResult Write(const std::vector<uint8_t>& bytes);
+
+  const int fd_;
+  const WriteAt write_at_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_, written_;
+  std::list<Job> jobs_;   // front: the one being written
+  std::list<Job> spare_;  // with their memory, for the next: no more than kMaxSpare
+  static constexpr size_t kMaxSpare = 2;
+  size_t queued_bytes_ = 0;
+  WriteResult late_result_ = WriteResult::kOk;
   uint64_t offset_ = 0;
+  bool started_ = false, stop_ = false;
+  pthread_t thread_{};
 };
 
 }  // namespace hotproof::trace

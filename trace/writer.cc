@@ -92,6 +92,7 @@ size_t Writer::pending_operations() const { return impl_->operations.pending(); 
 bool Writer::has_pending_tables() const { return impl_->chunk.has_pending(); }
 uint64_t Writer::records_written() const { return impl_->records_written; }
 uint64_t Writer::bytes_written() const { return impl_->output.bytes_written(); }
+bool Writer::AwaitWritten(unsigned patience_ms) { return impl_->output.AwaitWritten(patience_ms); }
 
 bool Writer::Impl::EncodeColumns() {
   columns_message.clear();

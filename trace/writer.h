@@ -191,7 +191,8 @@ struct FooterEntry {
   bool flushed = false;
 };
 
-enum class WriteResult { kOk, kNoSpace, kError };
+// kSlow: the disk is so far behind that nothing more is taken.
+enum class WriteResult { kOk, kNoSpace, kError, kSlow };
 
 class Writer {
  public:
@@ -233,6 +234,8 @@ class Writer {
 
   uint64_t records_written() const;  // kernels'; operations are counted in their chunks alone
   uint64_t bytes_written() const;
+  // Waits until everything is in the file; false: not within `patience_ms`. Any thread.
+  bool AwaitWritten(unsigned patience_ms);
 
  private:
   struct Impl;

@@ -20,22 +20,32 @@ uint8_t* Allocate(size_t bytes, Use use) {
 }  // namespace
 
 BufferPool::Buffer BufferPool::Request() {
-  {
-    std::lock_guard lock(mutex_);
-    if (!free_.empty()) {
-      uint8_t* data = free_.back();
-      free_.pop_back();
-      return {data, size_.load(std::memory_order_relaxed)};
-    }
-    if (alive_ < kMaxBuffers) {
-      if (uint8_t* data = Allocate(kMaxBytes, Use::kPooled)) {
-        ++alive_;
-        return {data, size_.load(std::memory_order_relaxed)};
-      }
-    }
+  std::lock_guard lock(mutex_);
+  lent_.reserve(lent_.size() + 1);
+  uint8_t* data = nullptr;
+  size_t bytes = size_.load(std::memory_order_relaxed);
+  if (!free_.empty()) {
+    data = free_.back();
+    free_.pop_back();
+  } else if (alive_ < kMaxBuffers) {
+    data = Allocate(kMaxBytes, Use::kPooled);
+    if (data != nullptr) ++alive_;
   }
-  uint8_t* data = Allocate(kDiscardBytes, Use::kDiscard);
-  return {data, data == nullptr ? 0 : kDiscardBytes};
+  if (data == nullptr) {
+    data = Allocate(kDiscardBytes, Use::kDiscard);
+    bytes = data == nullptr ? 0 : kDiscardBytes;
+  }
+  if (data != nullptr) lent_.push_back(data);
+  return {data, bytes};
+}
+
+bool BufferPool::TakeBack(const uint8_t* data) {
+  std::lock_guard lock(mutex_);
+  const auto found = std::find(lent_.begin(), lent_.end(), data);
+  if (found == lent_.end()) return false;
+  *found = lent_.back();
+  lent_.pop_back();
+  return true;
 }
 
 bool BufferPool::IsDiscard(const uint8_t* data) {

@@ -22,6 +22,9 @@ class BufferPool {
     size_t size = 0;
   };
   Buffer Request();
+  // CUPTI has handed `data` over. False: it is not from here (another tool's), and nothing of it may be
+  // touched.
+  bool TakeBack(const uint8_t* data);
   // True if `data` was a discard buffer: what it holds was not kept for want of memory.
   static bool IsDiscard(const uint8_t* data);
   void Release(uint8_t* data);
@@ -33,6 +36,7 @@ class BufferPool {
  private:
   std::mutex mutex_;
   std::vector<uint8_t*> free_;
+  std::vector<const uint8_t*> lent_;  // to CUPTI
   size_t alive_ = 0;
   std::atomic<size_t> size_{kMinBytes};
 };

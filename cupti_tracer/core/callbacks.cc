@@ -221,16 +221,24 @@ void CUPTIAPI OnBufferRequested(uint8_t** buffer, size_t* size, size_t* max_reco
   *buffer = nullptr;
   *size = 0;
   if (Session* session = Session::Get()) {
-    const BufferPool::Buffer given = session->pool().Request();
-    *buffer = given.data;
-    *size = given.size;
+    Guarded([&] {
+      const BufferPool::Buffer given = session->pool().Request();
+      *buffer = given.data;
+      *size = given.size;
+    });
   }
 }
 
 void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid_size) {
   Session* session = Session::Get();
   if (session == nullptr || buffer == nullptr) return;
-  Guarded([&] { session->collection().records.OnBufferCompleted(buffer, valid_size); });
+  Guarded([&] {
+    if (session->pool().TakeBack(buffer)) {
+      session->collection().records.OnBufferCompleted(buffer, valid_size);
+    } else {
+      session->OnForeignBuffer();
+    }
+  });
 }
 
 }  // namespace hotproof::tracer

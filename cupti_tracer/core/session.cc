@@ -184,7 +184,7 @@ void Session::AddDevices() {
 }
 
 void Session::EnableTiming() {
-  if (!can_time_) return;
+  if (!can_time_ || taken_over_.load()) return;
   const CUptiResult result = cupti_.ActivityEnable(kTimedKind);
   if (result != CUPTI_SUCCESS) {
     AddProblem(ProblemKind::kCuptiError,
@@ -234,6 +234,18 @@ void Session::Mark(const char* label) {
 
 void Session::AddProblem(ProblemKind kind, const std::string& detail) {
   collection_->file.CountProblem(kind, detail);
+}
+
+void Session::OnBuffersTakenOver(const std::string& by) {
+  if (!can_time_ || taken_over_.exchange(true)) return;
+  // What is finished still comes to us. The kind stays on: the other tool may want it.
+  if (timing_.exchange(false)) cupti_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_NONE);
+  collection_->file.CountProblem(ProblemKind::kOtherSubscriber, "activity buffers taken over by " + by);
+  SayOnce(by + " took over CUPTI's activity buffers; launches are still counted, but no longer timed");
+}
+
+void Session::OnForeignBuffer() {
+  collection_->file.CountProblem(ProblemKind::kOtherSubscriber, "activity buffers of another tool");
 }
 
 void Session::OnCollectionEnded(const std::string& why) {
@@ -297,7 +309,7 @@ void Session::FlushOnce(bool last) {
     collection.file.AddProblem(ProblemKind::kInternal, lost_work, "callbacks could not finish: no memory");
   }
   if (!collection.file.Flush() || collection.file.disk_failed()) {
-    StopTiming("the trace cannot be written (disk full?)");
+    StopTiming("the trace cannot be written (disk full or too slow?)");
   }
   const uint64_t now_ns = MonotonicNs(), bytes = collection.records.bytes_received();
   if (last_tick_ns_ != 0 && now_ns > last_tick_ns_) {
@@ -350,6 +362,9 @@ void Session::Finish(const char* reason) {
   footer.flushed = flushed;
   writer->AddFooter(footer);
   collection.file.FlushLocked();
+  lock.unlock();
+  const uint64_t now_ns = MonotonicNs();
+  if (now_ns < deadline_ns) writer->AwaitWritten(static_cast<unsigned>((deadline_ns - now_ns) / 1000000));
 }
 
 void Session::InForkedChild() {

@@ -64,6 +64,11 @@ class Session {
   // A point from which a phase may begin, named by the program.
   void Mark(const char* label);
   void AddProblem(ProblemKind kind, const std::string& detail);
+  // Another tool is about to register activity buffer callbacks of its own: what CUPTI records from now
+  // on goes to it.
+  void OnBuffersTakenOver(const std::string& by);
+  // A buffer that is not ours was completed to us: another tool records at the same time.
+  void OnForeignBuffer();
   // CUPTI has given up: on disk at once, for nothing after this is counted.
   void OnCollectionEnded(const std::string& why);
 
@@ -103,6 +108,7 @@ class Session {
 
   bool can_time_ = false;  // CUPTI has what timing needs, and full mode is asked for
   std::atomic<bool> timing_{false};
+  std::atomic<bool> taken_over_{false};
   // Kinds beside kernels' that are on; written before `timing_` is set.
   std::vector<CUpti_ActivityKind> operation_kinds_;
   std::atomic<bool> said_{false};

@@ -1,5 +1,6 @@
 #include "cupti_tracer/core/sites.h"
 
+#include "cupti_tracer/core/cubin.h"
 #include "cupti_tracer/core/launching_library.h"
 #include "cupti_tracer/core/thread_cache.h"
 
@@ -123,6 +124,10 @@ void Sites::OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cu
                            size_t cubin_bytes) {
   last_loaded = {context, module_id, cubin == nullptr ? 0 : XXH3_64bits(cubin, cubin_bytes)};
   ++loads_in_call;
+  if (cubin != nullptr &&
+      LaunchesFromDevice({static_cast<const uint8_t*>(cubin), cubin_bytes})) {
+    file_.CountProblem(ProblemKind::kDeviceLaunchPossible, "a loaded module calls the device runtime");
+  }
 }
 
 void Sites::OnModuleHandle(CUmodule module) {
@@ -280,16 +285,20 @@ uint32_t Sites::ResolveSlow(const LaunchDescription& d, KernelInfo& kernel,
   lock.lock();
   found = site_ids_.find(key);
   if (found != site_ids_.end()) return found->second;
-  const uint32_t site =
-      AddSiteLocked(d, kernel, arguments, *layout, call.call, launching_library, key);
+  trace::SiteEntry evidence;
+  evidence.arguments = {reinterpret_cast<const char*>(arguments.data()), arguments.size()};
+  evidence.masked_offsets = layout->masked;
+  evidence.arguments_overflowed = layout->overflowed;
+  evidence.tensor_maps = arguments.uses();
+  evidence.library_call = call.call;
+  evidence.launching_library = launching_library;
+  const uint32_t site = AddSiteLocked(d, kernel, key, evidence);
   if (!d.captured) file_.FlushTablesLocked();
   return site;
 }
 
-uint32_t Sites::AddSiteLocked(const LaunchDescription& d, KernelInfo& kernel,
-                              const ArgumentBytes& arguments, const ArgumentLayout& layout,
-                              const trace::LibraryCallEntry* call,
-                              std::string_view launching_library, uint64_t key) {
+uint32_t Sites::AddSiteLocked(const LaunchDescription& d, const KernelInfo& kernel, uint64_t key,
+                              trace::SiteEntry entry) {
   if (sites_.size() >= file_.counters().site_slots()) {
     file_.CountProblemLocked(ProblemKind::kSlotsExhausted, "sites");
     return 0;
@@ -301,7 +310,6 @@ uint32_t Sites::AddSiteLocked(const LaunchDescription& d, KernelInfo& kernel,
   std::memcpy(site.block, d.block, sizeof site.block);
   site_ids_.emplace(key, id);
   if (trace::Writer* writer = file_.writer_locked()) {
-    trace::SiteEntry entry;
     entry.id = id;
     entry.kernel_id = kernel.id;
     std::memcpy(entry.grid, d.grid, sizeof entry.grid);
@@ -311,13 +319,7 @@ uint32_t Sites::AddSiteLocked(const LaunchDescription& d, KernelInfo& kernel,
     entry.captured = d.captured;
     entry.cooperative = d.cooperative;
     entry.programmatic = d.programmatic;
-    entry.arguments = {reinterpret_cast<const char*>(arguments.data()), arguments.size()};
-    entry.masked_offsets = layout.masked;
-    entry.arguments_overflowed = layout.overflowed;
-    entry.tensor_maps = arguments.uses();
     entry.api_cbid = d.cbid;
-    entry.library_call = call;
-    entry.launching_library = launching_library;
     writer->AddSite(entry);
   }
   return id;
@@ -327,7 +329,7 @@ uint32_t Sites::ResolveUnattributedLocked(std::string_view kernel_name, const ui
                                           const uint32_t (&block)[3],
                                           uint32_t dynamic_shared_bytes,
                                           uint32_t graph_node_captured) {
-  KernelInfo& kernel = *InternKernelLocked(std::string(kernel_name), {}, ArgumentLayout());
+  const KernelInfo& kernel = *InternKernelLocked(std::string(kernel_name), {}, ArgumentLayout());
   LaunchDescription d;
   std::memcpy(d.grid, grid, sizeof d.grid);
   std::memcpy(d.block, block, sizeof d.block);
@@ -337,25 +339,9 @@ uint32_t Sites::ResolveUnattributedLocked(std::string_view kernel_name, const ui
   const uint64_t key = KeyOf(d, kernel.id, 0x756e617474726962u);
   const auto found = site_ids_.find(key);
   if (found != site_ids_.end()) return found->second;
-  if (sites_.size() >= file_.counters().site_slots()) return 0;
-  const uint32_t id = static_cast<uint32_t>(sites_.size());
-  SiteInfo& site = sites_.emplace_back();
-  site.kernel = &kernel;
-  std::memcpy(site.grid, grid, sizeof site.grid);
-  std::memcpy(site.block, block, sizeof site.block);
-  site_ids_.emplace(key, id);
-  if (trace::Writer* writer = file_.writer_locked()) {
-    trace::SiteEntry entry;
-    entry.id = id;
-    entry.kernel_id = kernel.id;
-    std::memcpy(entry.grid, grid, sizeof entry.grid);
-    std::memcpy(entry.block, block, sizeof entry.block);
-    entry.dynamic_shared_bytes = dynamic_shared_bytes;
-    entry.captured = d.captured;
-    entry.unattributed = true;
-    writer->AddSite(entry);
-  }
-  return id;
+  trace::SiteEntry evidence;
+  evidence.unattributed = true;
+  return AddSiteLocked(d, kernel, key, evidence);
 }
 
 void Sites::RememberTensorMap(const void* map_bytes, const trace::TensorMapEntry& description) {

@@ -100,10 +100,9 @@ class Sites {
   LoadedModule FindModuleLocked(CUmodule handle);
   uint32_t ResolveSlow(const LaunchDescription& description, KernelInfo& kernel,
                        ArgumentBytes& arguments, CurrentLibraryCall call);
-  uint32_t AddSiteLocked(const LaunchDescription& description, KernelInfo& kernel,
-                         const ArgumentBytes& arguments, const ArgumentLayout& layout,
-                         const trace::LibraryCallEntry* call, std::string_view launching_library,
-                         uint64_t key);
+  // `evidence`: what the description does not say; 0 when every id is taken.
+  uint32_t AddSiteLocked(const LaunchDescription& description, const KernelInfo& kernel, uint64_t key,
+                         trace::SiteEntry evidence);
 
   TraceFile& file_;
   const Driver& driver_;

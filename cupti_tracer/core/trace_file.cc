@@ -65,7 +65,9 @@ bool TraceFile::NoteLocked(trace::WriteResult result) {
   disk_failed_.store(true);
   // Tried again with every later flush, so it is in the trace as soon as there is room.
   CountProblemLocked(ProblemKind::kDiskFull,
-                     result == trace::WriteResult::kNoSpace ? "no space" : "write error");
+                     result == trace::WriteResult::kNoSpace ? "no space"
+                     : result == trace::WriteResult::kSlow  ? "too slow"
+                                                            : "write error");
   return false;
 }
 

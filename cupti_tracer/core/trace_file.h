@@ -39,7 +39,6 @@ enum class ProblemKind : uint32_t {
   kUnattributedRecords = 11,
   kArgumentSetsOverflowed = 12,
   kDeviceLaunchPossible = 13,
-  kForkedChild = 14,
   kLaunchEntriesDropped = 15,
   kInternal = 16,
   kNewerCupti = 17,

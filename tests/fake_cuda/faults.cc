@@ -24,7 +24,8 @@ Faults Parse(const char* text) {
     std::string_view name;
     bool* value;
   } switches[] = {{"another_subscriber", &faults.another_subscriber},
-                  {"disable_deadlocks", &faults.disable_deadlocks}};
+                  {"disable_deadlocks", &faults.disable_deadlocks},
+                  {"foreign_buffer", &faults.foreign_buffer}};
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::string_view item = rest.substr(0, rest.find(','));

@@ -8,6 +8,8 @@
 //   fatal_at_launch=n     CUPTI gives up inside the n-th launch call: STATE callback, then nothing
 //   lost_records=k        like dropped_records, but CUPTI does not count them
 //   late_correlation=k    every k-th kernel record carries the correlation id of the launch before
+//   foreign_buffer        before the first buffer, one of another tool is handed over: no byte of it may be
+//                         read, nor of the page before it
 //   cupti_version=n       cuptiGetVersion says n
 //   disable_deadlocks     cuptiActivityDisable must not be called: exit code 73
 //
@@ -24,7 +26,7 @@ struct Faults {
   uint64_t dropped_records = 0, zero_timestamps = 0, kill_at_launch = 0, fatal_at_launch = 0;
   uint64_t lost_records = 0, late_correlation = 0;
   uint64_t cupti_version = 130001;
-  bool another_subscriber = false, disable_deadlocks = false;
+  bool another_subscriber = false, disable_deadlocks = false, foreign_buffer = false;
 };
 
 const Faults& GetFaults();

@@ -36,6 +36,15 @@ TEST(BufferPoolTest, DryPoolGivesDiscardBuffersNeverNull) {
   for (size_t i = 0; i + 1 < held.size(); ++i) pool.Release(held[i]);
 }
 
+TEST(BufferPoolTest, KnowsItsOwnBuffersWithoutTouchingOthers) {
+  BufferPool pool;
+  const BufferPool::Buffer mine = pool.Request();
+  EXPECT_FALSE(pool.TakeBack(reinterpret_cast<const uint8_t*>(uintptr_t{0x1000})));
+  EXPECT_TRUE(pool.TakeBack(mine.data));
+  EXPECT_FALSE(pool.TakeBack(mine.data));  // it is with us
+  pool.Release(mine.data);
+}
+
 TEST(BufferPoolTest, SizeFollowsTheRateWithinBounds) {
   BufferPool pool;
   const auto size_at = [&](double rate) {

@@ -24,7 +24,6 @@ TEST(EnumsTest, ProblemKindsAreTheSchemas) {
   EXPECT_EQ(Number(ProblemKind::kUnattributedRecords), trace::PROBLEM_UNATTRIBUTED_RECORDS);
   EXPECT_EQ(Number(ProblemKind::kArgumentSetsOverflowed), trace::PROBLEM_ARGUMENT_SETS_OVERFLOWED);
   EXPECT_EQ(Number(ProblemKind::kDeviceLaunchPossible), trace::PROBLEM_DEVICE_LAUNCH_POSSIBLE);
-  EXPECT_EQ(Number(ProblemKind::kForkedChild), trace::PROBLEM_FORKED_CHILD);
   EXPECT_EQ(Number(ProblemKind::kLaunchEntriesDropped), trace::PROBLEM_LAUNCH_ENTRIES_DROPPED);
   EXPECT_EQ(Number(ProblemKind::kInternal), trace::PROBLEM_INTERNAL);
   EXPECT_EQ(Number(ProblemKind::kNewerCupti), trace::PROBLEM_NEWER_CUPTI);

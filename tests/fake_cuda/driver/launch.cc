@@ -92,6 +92,11 @@ Launch FromConfig(const CUlaunchConfig& c, CUfunction f, void** params, void** e
   return launch;
 }
 
+// What cuFuncSetBlockShape left in the function, on the null stream.
+Launch Legacy(CUfunction f, unsigned width, unsigned height) {
+  return {f, {width, height, 1}, {f->block[0], f->block[1], f->block[2]}, 0, nullptr, nullptr, nullptr, {}, 0};
+}
+
 CUresult Finish(Call& call, CUresult result) {
   const CUresult returned = call.Return(result);
   CountLaunchCall();
@@ -152,30 +157,12 @@ FAKE_EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunct
 
 FAKE_EXPORT CUresult cuLaunch(CUfunction f) {
   LAUNCH_CALL(cuLaunch, f, f);
-  return Finish(call, Run({f,
-                           {1, 1, 1},
-                           {f->block[0], f->block[1], f->block[2]},
-                           0,
-                           nullptr,
-                           nullptr,
-                           nullptr,
-                           {},
-                           0},
-                          false));
+  return Finish(call, Run(Legacy(f, 1, 1), false));
 }
 
 FAKE_EXPORT CUresult cuLaunchGrid(CUfunction f, int width, int height) {
   LAUNCH_CALL(cuLaunchGrid, f, f, width, height);
-  return Finish(call, Run({f,
-                           {static_cast<unsigned>(width), static_cast<unsigned>(height), 1},
-                           {f->block[0], f->block[1], f->block[2]},
-                           0,
-                           nullptr,
-                           nullptr,
-                           nullptr,
-                           {},
-                           0},
-                          false));
+  return Finish(call, Run(Legacy(f, static_cast<unsigned>(width), static_cast<unsigned>(height)), false));
 }
 
 // One launch a device, all under one correlation id; each stream in a context of its own.

@@ -80,6 +80,26 @@ TEST(Fault, AnotherSubscriber) {
   EXPECT_EQ(0u, trace.Recorded());
 }
 
+TEST(Fault, AnotherToolTakesTheActivityBuffers) {
+  const std::string directory = NewDirectory();
+  const RunResult run = RunBoth({FaultsProgram(), "take_over"}, WithFault(directory, ""));
+  EXPECT_THAT(run.errors, testing::HasSubstr("faults_program took over CUPTI's activity buffers"));
+  const TraceSummary trace = OneTrace(directory);
+  EXPECT_THAT(trace.ProblemDetail(trace::PROBLEM_OTHER_SUBSCRIBER),
+              testing::StartsWith("activity buffers taken over by faults_program"));
+  EXPECT_EQ(300u, trace.Asked());
+  EXPECT_EQ(200u, trace.Recorded());  // those before, all of them
+}
+
+TEST(Fault, ABufferOfAnotherToolIsNotTouched) {
+  const std::string directory = NewDirectory();
+  RunBoth({SelfCount(), "plain", "1000"}, WithFault(directory, "foreign_buffer"));
+  const TraceSummary trace = OneTrace(directory);
+  EXPECT_EQ("activity buffers of another tool", trace.ProblemDetail(trace::PROBLEM_OTHER_SUBSCRIBER));
+  EXPECT_EQ(1u, trace.ProblemCount(trace::PROBLEM_OTHER_SUBSCRIBER));
+  EXPECT_EQ(1000u, trace.Recorded());
+}
+
 TEST(Fault, CuptiMissing) {
   const std::string directory = NewDirectory();
   RunOptions options = WithFault(directory, "");
@@ -206,6 +226,20 @@ TEST(Fault, LostRecordsThatCuptiDoesNotCount) {
   EXPECT_EQ(1000u, trace.Asked());
   EXPECT_EQ(900u, trace.Recorded());
   EXPECT_FALSE(trace.HasProblem(trace::PROBLEM_CUPTI_DROPPED_RECORDS));
+}
+
+TEST(Fault, ADiskThatAnswersNoMore) {
+  for (const char* after : {"3", "4"}) {
+    const std::string directory = NewDirectory();
+    RunOptions options = WithFault(directory, "");
+    options.preload = SlowDisk();
+    options.environment["SLOW_DISK_AFTER"] = after;
+    RunBoth({SelfCount(), "plain", "1000"}, options);  // with its exit code, and it ends
+    const TraceSummary trace = OneTrace(directory);
+    EXPECT_EQ(trace::CounterSource::kCounterFile, trace.tables.asked_source);
+    EXPECT_EQ(1000u, trace.Asked());  // counting went on
+    EXPECT_FALSE(trace.tables.has_footer);
+  }
 }
 
 // --- A full disk, a read-only folder: mounts in a namespace of this test's own

@@ -30,7 +30,8 @@ void SetVariables(const RunOptions& options) {
     // HOTPROOF_TEST_LIBRARY: another build of the tracer (the release's, or a broken one).
     const char* other = getenv("HOTPROOF_TEST_LIBRARY");
     const std::string library = other != nullptr ? other : HOTPROOF_LIBRARY;
-    setenv("LD_PRELOAD", (runtime + (runtime.empty() ? "" : ":") + library).c_str(), 1);
+    const std::string more = options.preload.empty() ? "" : ":" + options.preload;
+    setenv("LD_PRELOAD", (runtime + (runtime.empty() ? "" : ":") + library + more).c_str(), 1);
     setenv("HOTPROOF_OUT", options.out_directory.c_str(), 1);
     setenv("HOTPROOF_CUPTI", options.cupti.empty() ? FakeCupti().c_str() : options.cupti.c_str(),
            1);
@@ -246,6 +247,7 @@ std::string NewDirectory() {
 std::string Probe() { return PROBE_PROGRAM; }
 std::string SelfCount() { return SELF_COUNT_PROGRAM; }
 std::string FaultsProgram() { return FAULTS_PROGRAM; }
+std::string SlowDisk() { return SLOW_DISK_LIBRARY; }
 
 std::string FakeCupti(const std::string& variant) {
   return std::string(FAKE_CUDA_BINARY_DIRECTORY) + "/cupti" + variant + "/libcupti.so.13";

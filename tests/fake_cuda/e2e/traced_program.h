@@ -17,6 +17,7 @@ struct RunOptions {
   bool traced = true;
   std::string out_directory;  // HOTPROOF_OUT
   std::string cupti;          // HOTPROOF_CUPTI; empty: the stand-in, whole
+  std::string preload;        // one more library, when traced
   std::map<std::string, std::string> environment;
   int timeout_s = 20;  // then the program is killed and `timed_out` set
 };
@@ -76,6 +77,7 @@ std::string NewDirectory();
 std::string Probe();
 std::string SelfCount();
 std::string FaultsProgram();
+std::string SlowDisk();  // to preload: programs/slow_disk.cc
 std::string FakeCupti(const std::string& variant = "");  // "", "_without_exec_id", "_without_flush"
 
 }  // namespace hotproof::e2e

@@ -1,7 +1,11 @@
 // Programs for the faults that no switch makes: faults_program NAME [ARGUMENTS].
 //   pause_then_killed              200 launches, a second's pause, 100 launches, SIGKILL to itself
 //   exit_while_launching           four threads launch for ever; exit(5) from the main thread
+//   take_over                      200 launches, then activity buffer callbacks of its own as
+//                                  torch.profiler makes them, 100 launches
 //   fill_disk_then_launch DIR N    fills DIR's file system but for 64 KiB, then launches N times
+#include <cupti.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -41,6 +45,28 @@ void ExitWhileLaunching() {
   exit(5);
 }
 
+// What torch.profiler does: the symbol comes from the global scope, the buffers are its own.
+void TakeOver() {
+  Session s;
+  for (int i = 0; i < 200; ++i) s.Count(s.stream);
+  s.Sync();
+  if (const char* cupti = getenv("HOTPROOF_CUPTI")) {
+    dlopen(cupti, RTLD_NOW | RTLD_GLOBAL);
+    auto* register_callbacks = reinterpret_cast<decltype(&cuptiActivityRegisterCallbacks)>(
+        dlsym(RTLD_DEFAULT, "cuptiActivityRegisterCallbacks"));
+    auto* request = +[](uint8_t** buffer, size_t* size, size_t* max_records) {
+      *size = 65536;
+      *buffer = static_cast<uint8_t*>(malloc(*size));
+      *max_records = 0;
+    };
+    auto* complete = +[](CUcontext, uint32_t, uint8_t*, size_t, size_t) {};
+    if (register_callbacks == nullptr || register_callbacks(request, complete) != CUPTI_SUCCESS)
+      exit(1);
+  }
+  for (int i = 0; i < 100; ++i) s.Count(s.stream);
+  printf("counted %llu\n", static_cast<unsigned long long>(s.Counted()));
+}
+
 void FillDiskThenLaunch(const std::string& directory, int launches) {
   Session s;
   s.Count(s.stream);
@@ -64,6 +90,8 @@ int main(int argc, char** argv) {
     PauseThenKilled();
   else if (name == "exit_while_launching")
     ExitWhileLaunching();
+  else if (name == "take_over")
+    TakeOver();
   else if (name == "fill_disk_then_launch" && argc == 4)
     FillDiskThenLaunch(argv[2], atoi(argv[3]));
   else

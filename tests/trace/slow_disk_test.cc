@@ -1,0 +1,127 @@
+// A disk that takes its time, as a write function that waits until the test lets it go.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <random>
+#include <string>
+
+#include "trace/frame_output.h"
+
+namespace hotproof::trace {
+namespace {
+
+struct Disk {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool blocked = false;
+  int failures = 0;  // writes that fail once the disk moves again
+};
+Disk disk;
+
+void SetBlocked(bool blocked, int failures = 0) {
+  std::lock_guard lock(disk.mutex);
+  disk.blocked = blocked;
+  disk.failures = failures;
+  disk.changed.notify_all();
+}
+
+ssize_t WriteWhenLet(int fd, const iovec* parts, int count, off_t at) {
+  std::unique_lock lock(disk.mutex);
+  disk.changed.wait(lock, [] { return !disk.blocked; });
+  if (disk.failures > 0) {
+    --disk.failures;
+    errno = ENOSPC;
+    return -1;
+  }
+  return pwritev(fd, parts, count, at);
+}
+
+class SlowDiskTest : public testing::Test {
+ protected:
+  SlowDiskTest() : head_(1), columns_(1) {
+    SetBlocked(false);
+    file_ = std::tmpfile();
+  }
+  ~SlowDiskTest() override { std::fclose(file_); }
+  // A frame of about `bytes`.
+  void Fill(Frame& frame, size_t bytes) {
+    std::string message(bytes, '\0');
+    for (char& c : message) c = static_cast<char>(random_());
+    ASSERT_TRUE(frame.Compress(message));
+  }
+  size_t FileBytes() { return static_cast<size_t>(lseek(fileno(file_), 0, SEEK_END)); }
+
+  std::FILE* file_;
+  std::minstd_rand random_;
+  Frame head_, columns_;
+};
+
+TEST_F(SlowDiskTest, AHealthyDiskHasTheFrameOnReturn) {
+  FrameOutput output(dup(fileno(file_)), &WriteWhenLet);
+  Fill(head_, 1000);
+  Fill(columns_, 5000);
+  EXPECT_EQ(output.Append(head_, columns_), WriteResult::kOk);
+  EXPECT_TRUE(output.AwaitWritten(60'000));
+  EXPECT_EQ(FileBytes(), head_.size() + columns_.size());
+  EXPECT_EQ(output.bytes_written(), FileBytes());
+}
+
+TEST_F(SlowDiskTest, AStallDelaysNothingAndLosesNothing) {
+  FrameOutput output(dup(fileno(file_)), &WriteWhenLet);
+  Fill(head_, 1000);
+  SetBlocked(true);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(output.Append(head_, columns_), WriteResult::kOk);
+  EXPECT_FALSE(output.AwaitWritten(1));
+  EXPECT_EQ(output.bytes_written(), 0u);
+  SetBlocked(false);
+  EXPECT_TRUE(output.AwaitWritten(60'000));
+  EXPECT_EQ(FileBytes(), 1000 * head_.size());
+}
+
+TEST_F(SlowDiskTest, ADiskThatStaysBehindIsSaidToBeSlowInBoundedMemory) {
+  FrameOutput output(dup(fileno(file_)), &WriteWhenLet);
+  Fill(columns_, 1 << 20);
+  SetBlocked(true);
+  size_t taken = 0;
+  while (output.Append(head_, columns_) == WriteResult::kOk) taken += columns_.size();
+  EXPECT_EQ(output.Append(head_, columns_), WriteResult::kSlow);
+  EXPECT_LE(taken, FrameOutput::kMaxQueuedBytes);
+  EXPECT_GT(taken, FrameOutput::kMaxQueuedBytes / 2);
+  SetBlocked(false);
+  EXPECT_TRUE(output.AwaitWritten(60'000));
+  EXPECT_EQ(output.Append(head_, columns_), WriteResult::kOk);  // it has caught up
+  EXPECT_TRUE(output.AwaitWritten(60'000));
+  EXPECT_EQ(FileBytes(), taken + columns_.size());
+}
+
+TEST_F(SlowDiskTest, AFailureThatNobodyWaitedForIsReportedForTheNextFrame) {
+  FrameOutput output(dup(fileno(file_)), &WriteWhenLet);
+  Fill(head_, 1000);
+  SetBlocked(true);
+  EXPECT_EQ(output.Append(head_, columns_), WriteResult::kOk);
+  EXPECT_EQ(output.Append(head_, columns_), WriteResult::kOk);
+  SetBlocked(false, /*failures=*/1);
+  EXPECT_TRUE(output.AwaitWritten(60'000));
+  EXPECT_EQ(output.Append(head_, columns_), WriteResult::kNoSpace);
+  EXPECT_EQ(output.Append(head_, columns_), WriteResult::kOk);
+  EXPECT_TRUE(output.AwaitWritten(60'000));
+  EXPECT_EQ(FileBytes(), 2 * head_.size());  // the second of the stall and the last
+}
+
+TEST_F(SlowDiskTest, WhatIsQueuedIsWrittenBeforeTheEnd) {
+  Fill(head_, 1000);
+  SetBlocked(true);
+  {
+    FrameOutput output(dup(fileno(file_)), &WriteWhenLet);
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(output.Append(head_, columns_), WriteResult::kOk);
+    SetBlocked(false);
+  }
+  EXPECT_EQ(FileBytes(), 10 * head_.size());
+}
+
+}  // namespace
+}  // namespace hotproof::trace
