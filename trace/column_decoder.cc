@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "protozero/pbf_reader.hpp"
 #include "trace/limits.h"
+#include "trace/record_decoder.h"
 #include "trace/varint_column.h"
 #include "trace/wire_fields.h"
 
@@ -26,7 +27,8 @@ ColumnSet ReadColumns(protozero::data_view view) {
   ColumnSet set;
   protozero::pbf_reader reader(view);
   while (reader.next()) {
-    const uint32_t field = reader.tag();  // protozero forgets it with the value where it has assertions
+    const uint32_t field =
+        reader.tag();  // protozero forgets it with the value where it has assertions
     if (field < kMaxColumnField &&
         reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
       const protozero::data_view data = reader.get_view();
@@ -38,40 +40,12 @@ ColumnSet ReadColumns(protozero::data_view view) {
   return set;
 }
 
-absl::Status Contradiction(const char* what) {
-  return absl::DataLossError(absl::StrCat("columns contradict each other: ", what));
-}
-
-// What the tables say of a launch's target.
-struct TargetSites {
-  Target target;
-  const uint32_t* node_sites = nullptr;  // of a graph
-  uint32_t nodes = 0;
-  uint32_t eager_site = 0;
-};
-
-TargetSites Resolve(uint32_t wire, const Tables& tables) {
+// A launch's target, unknown if the tables do not have it.
+Target Resolve(uint32_t wire, const Tables& tables) {
   const Target target = Target::FromWire(wire);
-  if (target.is_graph()) {
-    if (target.id() == 0 || target.id() >= tables.graphs.size()) return {};
-    const GraphTable& graph = tables.graphs[target.id()];
-    return {target, graph.node_sites.data(), static_cast<uint32_t>(graph.node_sites.size()), 0};
-  }
-  if (target.id() == 0 || target.id() >= tables.sites.size()) return {};
-  return {target, nullptr, 0, target.id()};
+  const size_t known = target.is_graph() ? tables.graphs.size() : tables.sites.size();
+  return target.id() != 0 && target.id() < known ? target : Target();
 }
-
-// Gap and duration of the latest record of one target and node.
-struct Prediction {
-  uint64_t gap_ns, duration_ns;
-};
-
-struct Group : TargetSites {
-  uint64_t correlation_id = 0;
-  uint32_t stream = 0, next_node = 0;
-  uint32_t predicted_nodes = 0;
-  Prediction* predictions = nullptr;
-};
 
 // The predictions of a chunk: for each predicted target a stretch of one for each node.
 class Templates {
@@ -95,7 +69,7 @@ class Templates {
     predictions_.assign(end, {0, 0});
     return absl::OkStatus();
   }
-  void Attach(uint32_t target, Group& group) {
+  void Attach(uint32_t target, GroupState& group) {
     const auto found = std::lower_bound(targets_.begin(), targets_.end(), target);
     if (found == targets_.end() || *found != target) {
       group.predicted_nodes = 0;
@@ -113,7 +87,7 @@ class Templates {
   std::vector<Prediction> predictions_;
 };
 
-absl::Status DecodeLaunches(ColumnSet& set, const Tables& tables, ChunkColumns& out) {
+absl::Status DecodeLaunches(ColumnSet& set, const Tables& tables, ChunkRuns& out) {
   Column& ids = set[wire::kLaunchCorrelationIds];
   Column& targets = set[wire::kLaunchTargets];
   Column& streams = set[wire::kLaunchStreams];
@@ -128,7 +102,7 @@ absl::Status DecodeLaunches(ColumnSet& set, const Tables& tables, ChunkColumns& 
   uint32_t target = 0, stream = 0;
   for (size_t i = 0; i < count; ++i) {
     out.launch_correlation_id[i] = id += ids.Delta64();
-    out.launch_target[i] = Resolve(target += targets.Delta32(), tables).target;
+    out.launch_target[i] = Resolve(target += targets.Delta32(), tables);
     stream += streams.Delta32();
     out.launch_stream[i] = stream < tables.streams.size() ? stream : 0;
   }
@@ -136,7 +110,7 @@ absl::Status DecodeLaunches(ColumnSet& set, const Tables& tables, ChunkColumns& 
 }
 
 absl::Status DecodeGroups(ColumnSet& set, const Tables& tables, Templates& templates,
-                          std::vector<Group>& groups) {
+                          std::vector<GroupState>& states, ChunkRuns& out) {
   Column& ids = set[wire::kGroupCorrelationIds];
   Column& targets = set[wire::kGroupTargets];
   Column& streams = set[wire::kGroupStreams];
@@ -144,124 +118,30 @@ absl::Status DecodeGroups(ColumnSet& set, const Tables& tables, Templates& templ
   if (!ids.Checked(count) || !targets.Checked(count) || !streams.Checked(count)) {
     return Contradiction("groups");
   }
-  groups.resize(count);
+  states.resize(count);
+  out.groups.resize(count);
   uint64_t id = 0;
   uint32_t target = 0, stream = 0;
-  for (Group& group : groups) {
-    static_cast<TargetSites&>(group) = Resolve(target += targets.Delta32(), tables);
-    templates.Attach(target, group);
-    group.correlation_id = id += ids.Delta64();
-    group.stream = stream += streams.Delta32();
-    group.next_node = 0;
+  for (size_t i = 0; i < count; ++i) {
+    GroupState& state = states[i];
+    target += targets.Delta32();
+    state.target = Resolve(target, tables);
+    state.nodes = 0;
+    if (state.target.is_graph()) {
+      state.nodes = static_cast<uint32_t>(tables.graphs[state.target.id()].node_sites.size());
+    }
+    templates.Attach(target, state);
+    state.stream = stream += streams.Delta32();
+    state.next_node = 0;
+    out.groups[i] = {id += ids.Delta64(), state.target,
+                     stream < tables.streams.size() ? stream : 0};
   }
   return absl::OkStatus();
 }
 
-// Gives a record's target and site; a node that the graph does not have makes both unknown.
-inline void Place(const Group& group, uint32_t node, Target& target, uint32_t& node_out,
-                  uint32_t& site) {
-  target = group.target;
-  node_out = node;
-  site = group.eager_site;
-  if (!group.target.is_graph()) return;
-  if (node < group.nodes) {
-    site = group.node_sites[node];
-  } else {
-    target = Target();
-    node_out = 0;
-  }
-}
-
-absl::Status DecodeTimed(ColumnSet& set, const ChunkStatistics& statistics, const Tables& tables,
-                         std::vector<Group>& groups, ChunkColumns& out) {
-  Column group_deltas = set[wire::kGroups], nodes = set[wire::kNodes], gaps = set[wire::kGapsNs],
-         durations = set[wire::kDurationsNs], streams = set[wire::kStreamDeltas];
-  const size_t count = durations.Count();
-  for (const Column& column : {group_deltas, nodes, gaps, durations, streams}) {
-    if (!column.Checked(count)) return Contradiction("records");
-  }
-  out.correlation_id.resize(count);
-  out.target.resize(count);
-  out.node.resize(count);
-  out.site.resize(count);
-  out.stream.resize(count);
-  out.attributes.resize(count);
-  out.start_ns.resize(count);
-  out.end_ns.resize(count);
-  const size_t group_count = groups.size(), stream_count = tables.streams.size();
-  const uint32_t* const site_attributes = tables.site_attributes.data();
-  uint64_t* const correlation_id_out = out.correlation_id.data();
-  Target* const target_out = out.target.data();
-  uint32_t *const node_out = out.node.data(), *const site_out = out.site.data(),
-                  *const stream_out = out.stream.data(),
-                  *const attributes_out = out.attributes.data();
-  uint64_t *const start_out = out.start_ns.data(), *const end_out = out.end_ns.data();
-  // The group of the record before: replays have hundreds of records in a row.
-  Group group;
-  uint32_t index = 0;
-  uint64_t previous_end_ns = statistics.first_start_ns(), previous_start_ns = 0;
-  bool sorted = true;
-  for (size_t i = 0; i < count; ++i) {
-    const uint32_t step = group_deltas.Delta32();
-    if (step != 0 || i == 0) {
-      if (i != 0) groups[index].next_node = group.next_node;
-      index += step;
-      if (index >= group_count) return Contradiction("a record refers to no group");
-      group = groups[index];
-    }
-    const uint32_t node = group.next_node + nodes.Delta32();
-    group.next_node = node + 1;
-    uint64_t gap_ns = gaps.Delta64(), duration_ns = durations.Delta64();
-    if (node < group.predicted_nodes) {
-      Prediction& prediction = group.predictions[node];
-      gap_ns += prediction.gap_ns;
-      duration_ns += prediction.duration_ns;
-      prediction = {gap_ns, duration_ns};
-    }
-    const uint64_t start_ns = previous_end_ns + gap_ns;
-    const uint64_t end_ns = start_ns + duration_ns;
-    sorted &= start_ns >= previous_start_ns && end_ns >= start_ns;
-    previous_start_ns = start_ns;
-    previous_end_ns = end_ns;
-    const uint32_t stream = group.stream + streams.Delta32();
-    uint32_t site;
-    Place(group, node, target_out[i], node_out[i], site);
-    correlation_id_out[i] = group.correlation_id;
-    site_out[i] = site;
-    stream_out[i] = stream < stream_count ? stream : 0;
-    attributes_out[i] = site_attributes[site];
-    start_out[i] = start_ns;
-    end_out[i] = end_ns;
-  }
-  return sorted ? absl::OkStatus() : Contradiction("records are not sorted by start");
-}
-
-absl::Status DecodeUntimed(ColumnSet& set, const Tables& tables, const std::vector<Group>& groups,
-                           ChunkColumns& out) {
-  Column& group_deltas = set[wire::kUntimedGroups];
-  Column& nodes = set[wire::kUntimedNodes];
-  const size_t count = group_deltas.Count();
-  if (!group_deltas.Checked(count) || !nodes.Checked(count)) {
-    return Contradiction("untimed records");
-  }
-  out.untimed_correlation_id.resize(count);
-  out.untimed_target.resize(count);
-  out.untimed_node.resize(count);
-  out.untimed_site.resize(count);
-  out.untimed_attributes.resize(count);
-  uint32_t index = 0;
-  for (size_t i = 0; i < count; ++i) {
-    index += group_deltas.Delta32();
-    if (index >= groups.size()) return Contradiction("an untimed record refers to no group");
-    out.untimed_correlation_id[i] = groups[index].correlation_id;
-    Place(groups[index], static_cast<uint32_t>(nodes.Small()), out.untimed_target[i],
-          out.untimed_node[i], out.untimed_site[i]);
-    out.untimed_attributes[i] = tables.site_attributes[out.untimed_site[i]];
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ApplyExceptions(ColumnSet& set, const Tables& tables, ChunkColumns& out) {
+// In the order of the records; what is said twice of a record counts as said last.
+absl::Status DecodeExceptions(ColumnSet& set, const Tables& tables, size_t record_count,
+                              std::vector<Exception>& exceptions) {
   Column& records = set[wire::kExceptionRecords];
   Column& sites = set[wire::kExceptionSites];
   Column& attributes = set[wire::kExceptionAttributes];
@@ -269,28 +149,113 @@ absl::Status ApplyExceptions(ColumnSet& set, const Tables& tables, ChunkColumns&
   if (!records.Checked(count) || !sites.Checked(count) || !attributes.Checked(count)) {
     return Contradiction("exceptions");
   }
-  const size_t timed = out.start_ns.size(), all = timed + out.untimed_node.size();
+  exceptions.clear();
   uint64_t record = 0;
   for (size_t i = 0; i < count; ++i) {
-    record += records.Small();
-    const uint64_t site = sites.Small(), attribute = attributes.Small();
-    if (record >= all) return Contradiction("an exception refers to no record");
-    uint32_t& site_out = record < timed ? out.site[record] : out.untimed_site[record - timed];
-    uint32_t& attributes_out =
-        record < timed ? out.attributes[record] : out.untimed_attributes[record - timed];
+    const uint64_t step = records.Small(), site = sites.Small(), attribute = attributes.Small();
+    if (step >= record_count - record) return Contradiction("an exception refers to no record");
+    record += step;
+    if (exceptions.empty() || exceptions.back().record != record) {
+      exceptions.push_back({.record = static_cast<uint32_t>(record)});
+    }
+    Exception& exception = exceptions.back();
     if (site != 0) {
-      site_out = site < tables.sites.size() ? static_cast<uint32_t>(site) : 0;
-      attributes_out = tables.site_attributes[site_out];
+      exception.has_site = true;
+      exception.site = site < tables.sites.size() ? static_cast<uint32_t>(site) : 0;
+      exception.has_attributes = false;
     }
     if (attribute != 0) {
-      attributes_out = attribute < tables.attributes.size() ? static_cast<uint32_t>(attribute) : 0;
+      exception.has_attributes = true;
+      exception.attributes =
+          attribute < tables.attributes.size() ? static_cast<uint32_t>(attribute) : 0;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DecodeUntimed(ColumnSet& set, const Tables& tables,
+                           const std::vector<GroupState>& groups, size_t timed,
+                           const std::vector<Exception>& exceptions, ChunkRuns& out) {
+  Column& group_deltas = set[wire::kUntimedGroups];
+  Column& nodes = set[wire::kUntimedNodes];
+  const size_t count = group_deltas.Count();
+  out.untimed_group.resize(count);
+  out.untimed_target.resize(count);
+  out.untimed_node.resize(count);
+  out.untimed_site.resize(count);
+  uint32_t index = 0;
+  for (size_t i = 0; i < count; ++i) {
+    index += group_deltas.Delta32();
+    if (index >= groups.size()) return Contradiction("an untimed record refers to no group");
+    Target target = groups[index].target;
+    auto node = static_cast<uint32_t>(nodes.Small());
+    uint32_t site = target.id();
+    if (target.is_graph()) {
+      const bool known = node < groups[index].nodes;
+      site = known ? tables.graphs[target.id()].node_sites[node] : 0;
+      if (!known) target = Target();
+    }
+    if (!target.is_graph()) node = 0;
+    out.untimed_group[i] = index;
+    out.untimed_target[i] = target;
+    out.untimed_node[i] = node;
+    out.untimed_site[i] = site;
+  }
+  for (const Exception& exception : exceptions) {
+    if (exception.has_site && exception.record >= timed) {
+      out.untimed_site[exception.record - timed] = exception.site;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What is kept from chunk to chunk; one per thread.
+struct Buffers {
+  std::vector<GroupState> groups;
+  Templates templates;
+  std::vector<Exception> exceptions;
+  RecordDecoder records;
+};
+
+absl::Status DecodeRecords(ColumnSet& set, const ChunkStatistics& statistics, const Tables& tables,
+                           Buffers& buffers, ChunkRuns& out) {
+  const RecordColumns columns{set[wire::kGroups], set[wire::kNodes], set[wire::kGapsNs],
+                              set[wire::kDurationsNs], set[wire::kStreamDeltas]};
+  const size_t timed = columns.durations.Count();
+  if (!columns.durations.Ends() || timed > kMaxPendingEntries) return Contradiction("records");
+  for (const Column* column : {&columns.groups, &columns.nodes, &columns.gaps, &columns.streams}) {
+    if (!column->Checked(timed)) return Contradiction("records");
+  }
+  const Column &untimed_groups = set[wire::kUntimedGroups],
+               &untimed_nodes = set[wire::kUntimedNodes];
+  const size_t untimed = untimed_groups.Count();
+  if (!untimed_groups.Checked(untimed) || !untimed_nodes.Checked(untimed)) {
+    return Contradiction("untimed records");
+  }
+  absl::Status status = buffers.templates.Decode(set);
+  if (status.ok()) {
+    status = DecodeGroups(set, tables, buffers.templates, buffers.groups, out);
+  }
+  if (status.ok()) status = DecodeExceptions(set, tables, timed + untimed, buffers.exceptions);
+  if (status.ok()) {
+    status = buffers.records.Decode(columns, timed, statistics.first_start_ns(), tables,
+                                    buffers.exceptions, buffers.groups, out);
+  }
+  if (status.ok()) {
+    status = DecodeUntimed(set, tables, buffers.groups, timed, buffers.exceptions, out);
+  }
+  if (!status.ok()) return status;
+  out.odd_attributes.clear();
+  for (const Exception& exception : buffers.exceptions) {
+    if (exception.has_attributes) {
+      out.odd_attributes.push_back({exception.record, exception.attributes});
     }
   }
   return absl::OkStatus();
 }
 
 absl::Status Decode(std::string_view message, const ChunkStatistics& statistics,
-                    const Tables& tables, ChunkColumns& columns) {
+                    const Tables& tables, ChunkRuns& out) {
   ColumnSet launches, records;
   uint64_t sequence = 0;
   protozero::pbf_reader reader(message.data(), message.size());
@@ -309,34 +274,29 @@ absl::Status Decode(std::string_view message, const ChunkStatistics& statistics,
         reader.skip();
     }
   }
-  if (!message.empty() && sequence != columns.sequence)
+  if (!message.empty() && sequence != out.sequence) {
     return Contradiction("sequence of head and columns");
-  static thread_local std::vector<Group> groups;
-  static thread_local Templates templates;
-  absl::Status status = DecodeLaunches(launches, tables, columns);
-  if (status.ok()) status = templates.Decode(records);
-  if (status.ok()) status = DecodeGroups(records, tables, templates, groups);
-  if (status.ok()) status = DecodeTimed(records, statistics, tables, groups, columns);
-  if (status.ok()) status = DecodeUntimed(records, tables, groups, columns);
-  if (status.ok()) status = ApplyExceptions(records, tables, columns);
+  }
+  static thread_local Buffers buffers;
+  absl::Status status = DecodeLaunches(launches, tables, out);
+  if (status.ok()) status = DecodeRecords(records, statistics, tables, buffers, out);
   if (!status.ok()) return status;
-  const uint64_t count = columns.start_ns.size() + columns.untimed_node.size();
-  if (count != statistics.record_count() ||
-      columns.untimed_node.size() != statistics.untimed_count() ||
-      columns.launch_correlation_id.size() != statistics.launch_count() ||
-      statistics.late_count() > columns.start_ns.size()) {
+  const uint64_t count = out.start_ns.size() + out.untimed_node.size();
+  if (count != statistics.record_count() || out.untimed_node.size() != statistics.untimed_count() ||
+      out.launch_correlation_id.size() != statistics.launch_count() ||
+      statistics.late_count() > out.start_ns.size()) {
     return Contradiction("statistics and columns differ in number");
   }
-  columns.late_count = statistics.late_count();
+  out.late_count = statistics.late_count();
   return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::Status DecodeColumns(std::string_view message, const ChunkStatistics& statistics,
-                           const Tables& tables, ChunkColumns& columns) {
+                           const Tables& tables, ChunkRuns& runs) {
   try {
-    return Decode(message, statistics, tables, columns);
+    return Decode(message, statistics, tables, runs);
   } catch (const protozero::exception&) {
     return absl::DataLossError("columns are no valid message");
   }

@@ -42,7 +42,6 @@ size_t File::ReadAt(uint64_t offset, void* to, size_t bytes) const {
 }
 
 std::string_view FileWindow::At(uint64_t offset, size_t bytes) {
-  constexpr size_t kStepBytes = size_t{1} << 20;
   if (offset >= file_.size_bytes()) return {};
   bytes = std::min<uint64_t>(bytes, file_.size_bytes() - offset);
   if (offset < begin_ || offset + bytes > begin_ + size_) {

@@ -33,6 +33,8 @@ class File {
 
 class FileWindow {
  public:
+  // How much is read at least: heads are small, and what follows most of them is passed over.
+  static constexpr size_t kStepBytes = size_t{16} << 10;
   explicit FileWindow(const File& file) : file_(file) {}
   // The bytes [offset, offset + bytes), fewer at the end of the file. Valid until the next call.
   std::string_view At(uint64_t offset, size_t bytes);

@@ -1,5 +1,5 @@
-// Walks a trace from frame to frame: decodes every chunk's head, checks and skips its columns, and
-// finds its way past damage. Used once, by TraceReader::Open.
+// Walks a trace from frame to frame: decodes every chunk's head, passes over its columns without
+// reading them, and finds its way past damage. Used by TraceReader alone.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ struct ScannedChunk {
   Chunk head;
   uint64_t offset_bytes = 0;
   uint64_t columns_offset_bytes = 0, columns_bytes = 0;  // 0 bytes: none
-  bool columns_lost = false;                             // torn or damaged
+  uint64_t columns_hash = 0;                             // that they should have
+  bool columns_lost = false;                             // torn
 };
 
 class FrameScanner {
@@ -29,6 +30,8 @@ class FrameScanner {
 
   // The next chunk whose head is whole; nullopt at the end of the file.
   std::optional<ScannedChunk> Next();
+  // The head at `offset`, which Next found there.
+  std::optional<Chunk> HeadAt(uint64_t offset);
   // Nothing but an incomplete first frame: a trace whose process ended early, for all one can tell.
   bool only_torn() const { return heads_ == 0 && only_torn_; }
 
@@ -37,7 +40,6 @@ class FrameScanner {
 
   Result ReadHead(uint64_t offset, Chunk& head, uint64_t& frame_bytes);
   void TakeColumns(ScannedChunk& chunk);
-  uint64_t HashAt(uint64_t offset, uint64_t bytes);
   // The next place after `offset` where a frame may begin, or the end of the file.
   uint64_t FindMagic(uint64_t offset);
   void AddIssue(ReadIssue::Kind kind, uint64_t offset, uint64_t lost_bytes, std::string detail);

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "trace/chunk_runs.h"
 #include "trace/format.h"
 #include "trace/tables.h"
 
@@ -33,9 +34,9 @@ struct ReadIssue {
   std::string detail;
 };
 
-// One chunk's launches and records, decoded. Vectors are reused from chunk to chunk. Every id is a
-// valid index into its table of Tables, and `node` into the node list of a graph target: what
-// refers to a lost table entry reads as 0, unknown.
+// One chunk's launches and records, every column spelled out (ChunkRuns is faster). Vectors are
+// reused from chunk to chunk. Every id is a valid index into its table of Tables, and `node` into
+// the node list of a graph target: what refers to a lost table entry reads as 0, unknown.
 struct ChunkColumns {
   uint64_t sequence = 0;
 
@@ -77,6 +78,13 @@ struct ChunkOperations {
   std::vector<uint64_t> amount, detail;    // what trace.proto's Operations says of the kind
 };
 
+struct OpenOptions {
+  // Whether every byte of the columns is held against its hash. False: damaged columns are met when
+  // they are decoded, if ever; for questions that heads answer, in time proportional to their number.
+  bool verify_columns = true;
+  int threads = 0;  // for that; 0: as many as the machine has
+};
+
 // When the calls of one chunk's launches were made, in the order of the launches. CLOCK_MONOTONIC, to
 // which Tables::clocks relates the times of records. All 0: not recorded.
 struct ChunkLaunchTimes {
@@ -90,7 +98,8 @@ class TraceReader {
   // Opens one .hpt and reads its tables and the counter file beside it. Errors: not found, not a
   // trace, a newer major version; each is one line that says what to do. Damage is no error:
   // issues().
-  static absl::StatusOr<std::unique_ptr<TraceReader>> Open(const std::string& path);
+  static absl::StatusOr<std::unique_ptr<TraceReader>> Open(const std::string& path,
+                                                           const OpenOptions& options = {});
   virtual ~TraceReader() = default;
 
   virtual const std::string& path() const = 0;
@@ -98,6 +107,12 @@ class TraceReader {
   virtual const std::vector<ReadIssue>& issues() const = 0;
   virtual size_t chunk_count() const = 0;  // readable chunks
   virtual uint64_t file_bytes() const = 0;
+  // How many chunks' columns were decompressed so far.
+  virtual uint64_t columns_decoded() const { return 0; }
+  // A chunk's statistics as its head has them, `asked` and the sums by site included; reads the file.
+  virtual absl::StatusOr<ChunkStatistics> ReadStatistics(size_t index) const;
+  // A chunk's launches and records as runs: the fast way.
+  virtual absl::Status ReadRuns(size_t index, ChunkRuns& runs) const;
   // Decodes chunk `index` (0..chunk_count()-1) into `columns`.
   virtual absl::Status ReadChunk(size_t index, ChunkColumns& columns) const = 0;
   // The same for its operations. Free where the chunk has none, which its statistics tell.

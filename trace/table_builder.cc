@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "trace/varint.h"
+#include "trace/limits.h"
 
 namespace hotproof::trace {
 namespace {
@@ -18,6 +18,19 @@ constexpr uint64_t kMaxSnapshotWords = uint64_t{1} << 26;
 void AddCounts(const std::vector<std::pair<uint32_t, uint64_t>>& counts,
                std::vector<uint64_t>& to) {
   for (const auto& [id, count] : counts) to[id < to.size() ? id : 0] += count;
+}
+
+// Sums by id while it is not yet known which ids the tables will have.
+void Add(uint32_t id, uint64_t count, std::vector<uint64_t>& to) {
+  if (id >= kMaxCounterSlots) id = 0;
+  if (id >= to.size()) to.resize(id + 1);
+  to[id] += count;
+}
+
+// What belongs to ids that no table has is added to 0.
+void Fit(size_t size, std::vector<uint64_t>& sums) {
+  for (size_t id = std::max<size_t>(size, 1); id < sums.size(); ++id) sums[0] += sums[id];
+  sums.resize(size);
 }
 
 }  // namespace
@@ -157,7 +170,9 @@ void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
     tables_.footer = head.footer();
   }
   if (head.statistics().has_asked()) {
-    chunk_increments_.push_back(Decode(head.statistics().asked()));
+    const Increments increments = Decode(head.statistics().asked());
+    for (const auto& [id, count] : increments.sites) Add(id, count, tables_.asked.sites);
+    for (const auto& [id, count] : increments.graphs) Add(id, count, tables_.asked.graphs);
   }
   const SiteAttributes& pairs = head.site_attributes();
   if (pairs.sites_size() != pairs.attributes_size()) {
@@ -196,11 +211,10 @@ void TableBuilder::ResolveCounts() {
   CounterValues zero;
   zero.sites.resize(tables_.sites.size());
   zero.graphs.resize(tables_.graphs.size());
-  tables_.asked = zero;
-  for (const Increments& increments : chunk_increments_) {
-    AddCounts(increments.sites, tables_.asked.sites);
-    AddCounts(increments.graphs, tables_.asked.graphs);
-  }
+  Fit(tables_.sites.size(), tables_.asked.sites);
+  Fit(tables_.graphs.size(), tables_.asked.graphs);
+  Fit(tables_.sites.size(), tables_.site_records);
+  Fit(tables_.sites.size(), tables_.site_duration_ns);
   const uint64_t words = zero.sites.size() + zero.graphs.size();
   if (snapshots_.size() > kMaxSnapshotWords / words) {
     AddMalformed(absl::StrCat(snapshots_.size(), " snapshots are more than can be held; only the ",
@@ -213,6 +227,17 @@ void TableBuilder::ResolveCounts() {
     AddCounts(snapshots_[i].increments.graphs, values.graphs);
     tables_.snapshots[i].asked = values;
     tables_.snapshots[i].asked_exact = snapshots_[i].exact;
+  }
+}
+
+void TableBuilder::SumSites(const ChunkStatistics& statistics, uint64_t factor) {
+  const int sites = std::min({statistics.site_ids_size(), statistics.site_records_size(),
+                              statistics.site_duration_ns_size()});
+  uint32_t id = 0;
+  for (int i = 0; i < sites; ++i) {
+    id += static_cast<uint32_t>(statistics.site_ids(i));
+    Add(id, factor * statistics.site_records(i), tables_.site_records);
+    Add(id, factor * statistics.site_duration_ns(i), tables_.site_duration_ns);
   }
 }
 

@@ -20,6 +20,10 @@ class TableBuilder {
 
   // `offset_bytes` is the chunk's, for issues. Takes everything but the statistics of the columns.
   void Fold(Chunk& head, uint64_t offset_bytes);
+  // Adds a readable chunk's sums by site to the tables', and takes those of one that turned out not
+  // to be readable away again.
+  void AddSums(const ChunkStatistics& statistics) { SumSites(statistics, 1); }
+  void RemoveSums(const ChunkStatistics& statistics) { SumSites(statistics, ~uint64_t{0}); }
   // Counts in later chunks may lack those of a lost one.
   void NoteLostChunk() { counts_exact_ = false; }
   // After the last Fold: resolves increments and references.
@@ -44,6 +48,7 @@ class TableBuilder {
   void AddMalformed(std::string detail);
   void ResolveReferences();
   void ResolveCounts();
+  void SumSites(const ChunkStatistics& statistics, uint64_t factor);
 
   Tables& tables_;
   std::vector<ReadIssue>& issues_;
@@ -51,7 +56,6 @@ class TableBuilder {
   bool counts_exact_ = true;
   uint64_t kernels_ = 0, attributes_ = 0, tensor_maps_ = 0, sites_ = 0, graphs_ = 0, streams_ = 0;
   uint64_t operation_classes_ = 0;
-  std::vector<Increments> chunk_increments_;
   std::vector<PendingSnapshot> snapshots_;
   std::vector<std::pair<uint32_t, uint32_t>> site_attributes_;
 };

@@ -66,7 +66,11 @@ struct Tables {
   // From the counter file, where asked_source says so.
   uint64_t records_written = 0;   // more than the chunks hold: some were lost
   uint64_t launches_refused = 0;  // launch calls that returned an error: not launches
-  std::vector<ChunkStatistics> chunk_statistics;  // by chunk index, `asked` cleared
+  // By chunk index, without `asked` and the sums by site: those are summed over the readable chunks
+  // here, by site id (a site that no table has: in 0), so that memory does not grow with them.
+  std::vector<ChunkStatistics> chunk_statistics;
+  std::vector<uint64_t> site_records;  // timed and untimed
+  std::vector<uint64_t> site_duration_ns;
 
   // Kernel launches asked of `site_id`, replays multiplied out, given counter values.
   uint64_t LaunchesOfSite(uint32_t site_id, const CounterValues& values) const;

@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <atomic>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "trace/column_decoder.h"
+#include "trace/columns_place.h"
 #include "trace/file_window.h"
 #include "trace/frame_decoder.h"
 #include "trace/frame_scanner.h"
@@ -17,21 +20,16 @@
 namespace hotproof::trace {
 namespace {
 
-struct ChunkPlace {
-  uint64_t sequence;
-  uint64_t columns_offset_bytes, columns_bytes;  // 0 bytes: no columns
-};
-
 // What one thread needs to read columns.
 struct ReadBuffers {
   std::vector<char> frame;
   FrameDecoder decoder;
 };
 
-absl::Status ReadColumns(const File& file, const ChunkPlace& place, ReadBuffers& buffers) {
-  const auto bytes = static_cast<size_t>(place.columns_bytes);
+absl::Status ReadColumns(const File& file, const ColumnsPlace& place, ReadBuffers& buffers) {
+  const auto bytes = static_cast<size_t>(place.size_bytes);
   if (buffers.frame.size() < bytes) buffers.frame.resize(bytes);
-  if (file.ReadAt(place.columns_offset_bytes, buffers.frame.data(), bytes) != bytes ||
+  if (file.ReadAt(place.offset_bytes, buffers.frame.data(), bytes) != bytes ||
       !buffers.decoder.Decode({buffers.frame.data(), bytes}, kMaxColumnsBytes)) {
     return absl::DataLossError("columns cannot be decompressed");
   }
@@ -43,7 +41,7 @@ class Reader : public TraceReader {
   Reader(std::string path, std::unique_ptr<File> file)
       : path_(std::move(path)), file_(std::move(file)) {}
 
-  absl::Status Load();
+  absl::Status Load(const OpenOptions& options);
 
   const std::string& path() const override { return path_; }
   const Tables& tables() const override { return tables_; }
@@ -51,13 +49,18 @@ class Reader : public TraceReader {
   size_t chunk_count() const override { return places_.size(); }
   uint64_t file_bytes() const override { return file_->size_bytes(); }
   absl::Status ReadChunk(size_t index, ChunkColumns& columns) const override;
+  absl::Status ReadRuns(size_t index, ChunkRuns& runs) const override;
+  absl::StatusOr<ChunkStatistics> ReadStatistics(size_t index) const override;
+  uint64_t columns_decoded() const override { return columns_decoded_; }
   absl::Status ReadOperations(size_t index, ChunkOperations& operations) const override;
   absl::Status ReadLaunchTimes(size_t index, ChunkLaunchTimes& times) const override;
 
  private:
   absl::Status CheckVersion(bool first_chunk) const;
   bool CheckSequence(const ScannedChunk& chunk, TableBuilder& builder);
-  void NameUnknownColumns(const ChunkPlace& place, UnknownFields& unknown);
+  void NameUnknownColumns(const ColumnsPlace& place, UnknownFields& unknown);
+  void KeepChunk(ScannedChunk& chunk, TableBuilder& builder);
+  void DropDamagedColumns(int threads, TableBuilder& builder);
   void TakeCounterFile();
   void AddIssue(ReadIssue::Kind kind, uint64_t offset, std::string detail) {
     issues_.push_back({kind, offset, 0, std::move(detail)});
@@ -67,7 +70,8 @@ class Reader : public TraceReader {
   std::unique_ptr<File> file_;
   Tables tables_;
   std::vector<ReadIssue> issues_;
-  std::vector<ChunkPlace> places_;
+  std::vector<ColumnsPlace> places_;  // of the readable chunks
+  mutable std::atomic<uint64_t> columns_decoded_ = 0;
   uint64_t next_sequence_ = 0;
 };
 
@@ -103,23 +107,70 @@ bool Reader::CheckSequence(const ScannedChunk& chunk, TableBuilder& builder) {
   return true;
 }
 
-void Reader::NameUnknownColumns(const ChunkPlace& place, UnknownFields& unknown) {
+void Reader::NameUnknownColumns(const ColumnsPlace& place, UnknownFields& unknown) {
   ReadBuffers buffers;
   if (!ReadColumns(*file_, place, buffers).ok()) return;
   const UnknownColumns found = FindUnknownColumns(buffers.decoder.message());
-  for (const uint32_t field : found.chunk) unknown.Add("Chunk", field, place.columns_offset_bytes);
+  for (const uint32_t field : found.chunk) unknown.Add("Chunk", field, place.offset_bytes);
   for (const uint32_t field : found.launches) {
-    unknown.Add("Launches", field, place.columns_offset_bytes);
+    unknown.Add("Launches", field, place.offset_bytes);
   }
   for (const uint32_t field : found.records) {
-    unknown.Add("Records", field, place.columns_offset_bytes);
+    unknown.Add("Records", field, place.offset_bytes);
   }
   for (const uint32_t field : found.operations) {
-    unknown.Add("Operations", field, place.columns_offset_bytes);
+    unknown.Add("Operations", field, place.offset_bytes);
   }
 }
 
-absl::Status Reader::Load() {
+// What is kept of a chunk's statistics must not grow with the number of sites.
+void Reader::KeepChunk(ScannedChunk& chunk, TableBuilder& builder) {
+  places_.push_back({chunk.head.sequence(), chunk.offset_bytes, chunk.columns_offset_bytes,
+                     chunk.columns_bytes, chunk.columns_hash});
+  ChunkStatistics& statistics = *chunk.head.mutable_statistics();
+  builder.AddSums(statistics);
+  statistics.clear_asked();
+  std::remove_reference_t<decltype(*statistics.mutable_site_ids())> no_ids;
+  std::remove_reference_t<decltype(*statistics.mutable_site_records())> no_records, no_durations;
+  statistics.mutable_site_ids()->Swap(&no_ids);
+  statistics.mutable_site_records()->Swap(&no_records);
+  statistics.mutable_site_duration_ns()->Swap(&no_durations);
+  tables_.chunk_statistics.push_back(std::move(statistics));
+}
+
+void Reader::DropDamagedColumns(int threads, TableBuilder& builder) {
+  const std::vector<size_t> damaged = FindDamagedColumns(*file_, places_, threads);
+  if (damaged.empty()) return;
+  for (const size_t index : damaged) {
+    const ColumnsPlace& place = places_[index];
+    issues_.push_back({ReadIssue::Kind::kCorruptFrame, place.offset_bytes, place.size_bytes,
+                       absl::StrCat("the columns of chunk ", place.sequence,
+                                    " are not the bytes that were written")});
+    if (const auto statistics = ReadStatistics(index); statistics.ok()) {
+      builder.RemoveSums(*statistics);
+    }
+  }
+  std::stable_sort(issues_.begin(), issues_.end(), [](const ReadIssue& a, const ReadIssue& b) {
+    return a.offset_bytes < b.offset_bytes;
+  });
+  size_t kept = 0;
+  auto next = damaged.begin();
+  for (size_t i = 0; i < places_.size(); ++i) {
+    if (next != damaged.end() && *next == i) {
+      ++next;
+      continue;
+    }
+    if (kept != i) {
+      places_[kept] = places_[i];
+      tables_.chunk_statistics[kept] = std::move(tables_.chunk_statistics[i]);
+    }
+    ++kept;
+  }
+  places_.resize(kept);
+  tables_.chunk_statistics.resize(kept);
+}
+
+absl::Status Reader::Load(const OpenOptions& options) {
   FrameScanner scanner(*file_, issues_);
   TableBuilder builder(tables_, issues_);
   UnknownFields unknown(issues_);
@@ -133,9 +184,7 @@ absl::Status Reader::Load() {
       return status;
     }
     if (chunk->columns_lost) continue;  // its tables and counts are good, its records are gone
-    places_.push_back({chunk->head.sequence(), chunk->columns_offset_bytes, chunk->columns_bytes});
-    chunk->head.mutable_statistics()->clear_asked();
-    tables_.chunk_statistics.push_back(std::move(*chunk->head.mutable_statistics()));
+    KeepChunk(*chunk, builder);
     if (chunk->columns_bytes != 0 && tables_.header.format_minor() > kFormatMinor) {
       NameUnknownColumns(places_.back(), unknown);
     }
@@ -145,6 +194,7 @@ absl::Status Reader::Load() {
   } else if (!any && !scanner.only_torn()) {
     return absl::InvalidArgumentError(absl::StrCat(path_, ": not a hotproof trace"));
   }
+  if (options.verify_columns) DropDamagedColumns(options.threads, builder);
   builder.Finish();
   TakeCounterFile();
   return absl::OkStatus();
@@ -192,25 +242,45 @@ void Reader::TakeCounterFile() {
   tables_.launches_refused = file->header.launches_refused;
 }
 
-absl::Status Reader::ReadChunk(size_t index, ChunkColumns& columns) const {
+absl::Status Reader::ReadRuns(size_t index, ChunkRuns& runs) const {
   if (index >= places_.size()) {
     return absl::OutOfRangeError(absl::StrCat(path_, ": no chunk ", index));
   }
   static thread_local ReadBuffers buffers;
-  const ChunkPlace& place = places_[index];
-  columns.sequence = place.sequence;
+  const ColumnsPlace& place = places_[index];
+  runs.sequence = place.sequence;
   absl::Status status;
   std::string_view message;
-  if (place.columns_bytes != 0) {
+  if (place.size_bytes != 0) {
+    columns_decoded_.fetch_add(1, std::memory_order_relaxed);
     status = ReadColumns(*file_, place, buffers);
     message = buffers.decoder.message();
   }
-  if (status.ok()) {
-    status = DecodeColumns(message, tables_.chunk_statistics[index], tables_, columns);
-  }
+  if (status.ok()) status = DecodeColumns(message, tables_.chunk_statistics[index], tables_, runs);
   if (status.ok()) return status;
   return absl::Status(status.code(),
                       absl::StrCat(path_, ": chunk ", place.sequence, ": ", status.message()));
+}
+
+absl::Status Reader::ReadChunk(size_t index, ChunkColumns& columns) const {
+  static thread_local ChunkRuns runs;
+  absl::Status status = ReadRuns(index, runs);
+  if (status.ok()) Expand(runs, tables_, columns);
+  return status;
+}
+
+absl::StatusOr<ChunkStatistics> Reader::ReadStatistics(size_t index) const {
+  if (index >= places_.size()) {
+    return absl::OutOfRangeError(absl::StrCat(path_, ": no chunk ", index));
+  }
+  std::vector<ReadIssue> ignored;
+  FrameScanner scanner(*file_, ignored);
+  std::optional<Chunk> head = scanner.HeadAt(places_[index].head_offset_bytes);
+  if (!head) {
+    return absl::DataLossError(absl::StrCat(path_, ": the head of chunk ", places_[index].sequence,
+                                            " has changed since it was opened"));
+  }
+  return std::move(*head->mutable_statistics());
 }
 
 absl::Status Reader::ReadOperations(size_t index, ChunkOperations& operations) const {
@@ -218,12 +288,12 @@ absl::Status Reader::ReadOperations(size_t index, ChunkOperations& operations) c
     return absl::OutOfRangeError(absl::StrCat(path_, ": no chunk ", index));
   }
   static thread_local ReadBuffers buffers;
-  const ChunkPlace& place = places_[index];
+  const ColumnsPlace& place = places_[index];
   const ChunkStatistics& statistics = tables_.chunk_statistics[index];
   operations.sequence = place.sequence;
   absl::Status status;
   std::string_view message;
-  if (place.columns_bytes != 0 && statistics.operations().count() != 0) {
+  if (place.size_bytes != 0 && statistics.operations().count() != 0) {
     status = ReadColumns(*file_, place, buffers);
     message = buffers.decoder.message();
   }
@@ -238,12 +308,12 @@ absl::Status Reader::ReadLaunchTimes(size_t index, ChunkLaunchTimes& times) cons
     return absl::OutOfRangeError(absl::StrCat(path_, ": no chunk ", index));
   }
   static thread_local ReadBuffers buffers;
-  const ChunkPlace& place = places_[index];
+  const ColumnsPlace& place = places_[index];
   const uint64_t count = tables_.chunk_statistics[index].launch_count();
   times.sequence = place.sequence;
   absl::Status status;
   std::string_view message;
-  if (place.columns_bytes != 0 && count != 0) {
+  if (place.size_bytes != 0 && count != 0) {
     status = ReadColumns(*file_, place, buffers);
     message = buffers.decoder.message();
   }
@@ -255,11 +325,27 @@ absl::Status Reader::ReadLaunchTimes(size_t index, ChunkLaunchTimes& times) cons
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(const std::string& path) {
+// For readers that have columns at hand.
+absl::Status TraceReader::ReadRuns(size_t index, ChunkRuns& runs) const {
+  ChunkColumns columns;
+  absl::Status status = ReadChunk(index, columns);
+  if (status.ok()) Collapse(columns, tables(), runs);
+  return status;
+}
+
+absl::StatusOr<ChunkStatistics> TraceReader::ReadStatistics(size_t index) const {
+  if (index >= tables().chunk_statistics.size()) {
+    return absl::OutOfRangeError(absl::StrCat(path(), ": no chunk ", index));
+  }
+  return tables().chunk_statistics[index];
+}
+
+absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(const std::string& path,
+                                                               const OpenOptions& options) {
   absl::StatusOr<std::unique_ptr<File>> file = File::Open(path);
   if (!file.ok()) return file.status();
   auto reader = std::make_unique<Reader>(path, std::move(*file));
-  if (absl::Status status = reader->Load(); !status.ok()) return status;
+  if (absl::Status status = reader->Load(options); !status.ok()) return status;
   return reader;
 }
 

@@ -1,6 +1,7 @@
 // Reads packed columns: varints one behind the other. The reader's inner loop.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -25,15 +26,29 @@ class VarintColumn {
     advance_ = ~size_t{0};
   }
 
+  // Before anything was read.
+  std::string_view data() const {
+    return bytes_ == 0 ? std::string_view()
+                       : std::string_view(reinterpret_cast<const char*>(at_), bytes_);
+  }
   // Every byte without the continuation bit ends one varint.
   size_t Count() const {
-    size_t count = 0;
-    for (size_t i = 0; i < bytes_; ++i) count += at_[i] < 0x80;
+    size_t count = 0, i = 0;
+    while (i + 16 <= bytes_) {  // sixteen sums side by side, for as long as a byte holds them
+      uint8_t sums[16] = {};
+      for (const size_t end = std::min(bytes_, i + 16 * 255); i + 16 <= end; i += 16) {
+        for (int k = 0; k < 16; ++k) sums[k] += at_[i + k] < 0x80;
+      }
+      for (const uint8_t sum : sums) count += sum;
+    }
+    for (; i < bytes_; ++i) count += at_[i] < 0x80;
     return count;
   }
+  // The last entry ends where the column does.
+  bool Ends() const { return bytes_ == 0 || at_[bytes_ - 1] < 0x80; }
   bool Checked(size_t count) const {
     if (count > kMaxPendingEntries) return false;
-    return bytes_ == 0 || (at_[bytes_ - 1] < 0x80 && Count() == count);
+    return bytes_ == 0 || (Ends() && Count() == count);
   }
 
   // For entries that mostly have one byte.
@@ -89,6 +104,62 @@ class VarintColumn {
   const uint8_t* at_ = kZeros;
   size_t bytes_ = 0;
   size_t advance_ = 0;  // all ones; 0 stays in front of zeros for ever
+};
+
+// A column that repeats itself: most of its entries are the same byte as the one before.
+class RunColumn {
+ public:
+  explicit RunColumn(std::string_view data)
+      : at_(reinterpret_cast<const uint8_t*>(data.data())), end_(at_ + data.size()) {
+    if (data.empty()) repeats_ = ~size_t{0};  // left out: zeros without end
+  }
+
+  // How many entries in a row, from the next one on, are `value`, one byte's.
+  size_t Repeats(uint8_t value) {
+    if (repeats_ == 0) Scan();
+    return value == repeated_ ? repeats_ : 0;
+  }
+  // The next entry; Checked() has proven that there is one.
+  uint64_t Take() {
+    if (repeats_ == 0) Scan();
+    if (repeats_ != 0) {
+      Skip(1);
+      return repeated_;
+    }
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      const uint8_t byte = *at_++;
+      if (shift < 64) value |= uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return value;
+    }
+  }
+  // Passes over `count` entries that Repeats counted.
+  void Skip(size_t count) {
+    if (at_ == end_) return;
+    at_ += count;
+    repeats_ -= count;
+  }
+
+ private:
+  void Scan() {
+    repeated_ = *at_;
+    if (repeated_ >= 0x80) return;  // more than a byte
+    const uint8_t* at = at_ + 1;
+    const uint64_t pattern = repeated_ * uint64_t{0x0101010101010101};
+    for (; at < end_; at += 8) {
+      uint64_t word;
+      std::memcpy(&word, at, sizeof(word));
+      if (word == pattern) continue;
+      at += std::countr_zero(word ^ pattern) >> 3;
+      break;
+    }
+    repeats_ = static_cast<size_t>((at < end_ ? at : end_) - at_);
+  }
+
+  const uint8_t* at_;
+  const uint8_t* end_;
+  size_t repeats_ = 0;  // of repeated_ from here on; 0: not looked yet
+  uint8_t repeated_ = 0;
 };
 
 }  // namespace hotproof::trace

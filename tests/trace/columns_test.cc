@@ -93,7 +93,7 @@ class Model {
     for (size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
       const auto status = (*reader)->ReadChunk(chunk, got);
       ASSERT_TRUE(status.ok()) << status;
-      CheckChunk(chunk, got, (*reader)->tables().chunk_statistics[chunk], last_start_ns);
+      CheckChunk(chunk, got, *(*reader)->ReadStatistics(chunk), last_start_ns);
     }
   }
 

@@ -207,7 +207,9 @@ bool PrintChunk(const TraceReader& reader, size_t index, ChunkColumns& c) {
     return false;
   }
   const std::string path = "chunk." + std::to_string(c.sequence);
-  Print(path + ".statistics", reader.tables().chunk_statistics[index]);
+  ChunkStatistics statistics = *reader.ReadStatistics(index);
+  statistics.clear_asked();  // summed up in the tables
+  Print(path + ".statistics", statistics);
   for (size_t i = 0; i < c.launch_target.size(); ++i) {
     std::printf("%s.launch %lu %u %u %lu %u\n", path.c_str(), c.launch_correlation_id[i],
                 c.launch_target[i].wire(), c.launch_stream[i], times.enter_ns[i],

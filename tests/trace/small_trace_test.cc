@@ -69,8 +69,19 @@ TEST_F(SmallTraceTest, Columns) {
 }
 
 TEST_F(SmallTraceTest, Statistics) {
-  const auto& statistics = reader_->tables().chunk_statistics;
-  ASSERT_EQ(statistics.size(), 3u);
+  ASSERT_EQ(reader_->tables().chunk_statistics.size(), 3u);
+  std::vector<ChunkStatistics> statistics;
+  for (size_t chunk = 0; chunk < 3; ++chunk) {
+    statistics.push_back(*reader_->ReadStatistics(chunk));
+    // What does not grow with the number of sites is at hand.
+    ChunkStatistics kept = statistics.back();
+    kept.clear_asked();
+    kept.clear_site_ids();
+    kept.clear_site_records();
+    kept.clear_site_duration_ns();
+    EXPECT_EQ(reader_->tables().chunk_statistics[chunk].SerializeAsString(),
+              kept.SerializeAsString());
+  }
   EXPECT_EQ(statistics[0].record_count(), 0u);
   EXPECT_EQ(statistics[1].first_start_ns(), 5000u);
   EXPECT_EQ(statistics[1].last_end_ns(), 7300u);
@@ -85,6 +96,8 @@ TEST_F(SmallTraceTest, Statistics) {
   EXPECT_THAT(statistics[2].site_ids(), ElementsAre(2, 2));  // 2, 4
   EXPECT_THAT(statistics[2].site_records(), ElementsAre(2, 2));
   EXPECT_THAT(statistics[2].site_duration_ns(), ElementsAre(100, 341));
+  EXPECT_THAT(reader_->tables().site_records, ElementsAre(0, 1, 4, 1, 2));
+  EXPECT_THAT(reader_->tables().site_duration_ns, ElementsAre(0, 1000, 700, 600, 341));
 }
 
 TEST_F(SmallTraceTest, AskedComesFromTheChunks) {

@@ -7,11 +7,16 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
+#include <ctime>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "analyzers/process_analysis.h"
+#include "catalog/classifier.h"
 #include "tests/tools/synthetic_workload.h"
+#include "trace/frame_decoder.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
@@ -58,11 +63,18 @@ void BM_Write(benchmark::State& state) {
   const std::vector<uint64_t> none = {0};
   Writer writer(open("/tmp", O_TMPFILE | O_WRONLY, 0600), static_cast<int>(state.range(0)));
   size_t at = 0, launch = 0;
-  uint64_t written = 0;
+  uint64_t written = 0, round = 0;
+  const uint64_t span_ns = records.back().end_ns - records.front().start_ns;
   for (auto _ : state) {
     for (size_t i = 0; i < chunk; ++i) {
-      writer.AddRecord(records[at]);
-      at = at + 1 == records.size() ? 0 : at + 1;
+      RecordEntry record = records[at];
+      record.start_ns += round * span_ns;  // time goes on when the steps come again
+      record.end_ns += round * span_ns;
+      writer.AddRecord(record);
+      if (++at == records.size()) {
+        at = 0;
+        ++round;
+      }
     }
     const size_t calls = launches.size() * chunk / records.size();
     for (size_t i = 0; i < calls; ++i) {
@@ -129,19 +141,41 @@ void BM_ReadChunks(benchmark::State& state) {
 }
 BENCHMARK(BM_ReadChunks);
 
+// The same as runs, as a report reads them.
+void BM_ReadRuns(benchmark::State& state) {
+  const auto reader = Open(TracePath());
+  ChunkRuns runs;
+  uint64_t launches = 0;
+  for (auto _ : state) {
+    for (size_t i = 0; i < reader->chunk_count(); ++i) {
+      if (!reader->ReadRuns(i, runs).ok()) state.SkipWithError("not read");
+      launches += runs.start_ns.size();
+    }
+  }
+  SetRate(state, launches);
+}
+BENCHMARK(BM_ReadRuns);
+
 // Open, decode, sum durations by site: the least that a report does.
 void BM_SumBySite(benchmark::State& state) {
-  ChunkColumns columns;
+  ChunkRuns runs;
   uint64_t launches = 0;
   for (auto _ : state) {
     const auto reader = Open(TracePath());
     std::vector<uint64_t> sums(reader->tables().sites.size());
     for (size_t chunk = 0; chunk < reader->chunk_count(); ++chunk) {
-      if (!reader->ReadChunk(chunk, columns).ok()) state.SkipWithError("not read");
-      for (size_t i = 0; i < columns.start_ns.size(); ++i) {
-        sums[columns.site[i]] += columns.end_ns[i] - columns.start_ns[i];
+      if (!reader->ReadRuns(chunk, runs).ok()) state.SkipWithError("not read");
+      for (const Run& run : runs.runs) {
+        const uint32_t* const sites =
+            run.sites_by_node ? &reader->tables().graphs[run.target.id()].node_sites[run.node]
+                              : nullptr;
+        for (uint32_t i = 0; i < run.count; ++i) {
+          const uint32_t record = run.begin + i;
+          sums[sites != nullptr ? sites[i] : run.site] +=
+              runs.end_ns[record] - runs.start_ns[record];
+        }
       }
-      launches += columns.start_ns.size();
+      launches += runs.start_ns.size();
     }
     benchmark::DoNotOptimize(sums.data());
   }
@@ -154,20 +188,92 @@ void BM_SumBySiteFromStatistics(benchmark::State& state) {
   uint64_t launches = 0;
   for (auto _ : state) {
     const auto reader = Open(TracePath());
-    std::vector<uint64_t> sums(reader->tables().sites.size());
-    for (const ChunkStatistics& statistics : reader->tables().chunk_statistics) {
-      uint32_t site = 0;
-      for (int i = 0; i < statistics.site_ids_size(); ++i) {
-        site += static_cast<uint32_t>(statistics.site_ids(i));
-        sums[site] += statistics.site_duration_ns(i);
-      }
-    }
-    benchmark::DoNotOptimize(sums.data());
+    benchmark::DoNotOptimize(reader->tables().site_duration_ns.data());
     launches += kLaunches;
   }
   SetRate(state, launches);
 }
 BENCHMARK(BM_SumBySiteFromStatistics);
+
+// ---- how far from the least possible
+
+std::string WholeFile() {
+  std::ifstream file(TracePath(), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Nothing but zstd: what no reader of this format can do without.
+void DecompressAll(const std::string& file, FrameDecoder& decoder) {
+  for (size_t at = 0; at < file.size();) {
+    const size_t bytes = ZSTD_findFrameCompressedSize(file.data() + at, file.size() - at);
+    if (!decoder.Decode({file.data() + at, bytes}, size_t{1} << 28)) std::abort();
+    at += bytes;
+  }
+}
+
+const catalog::Classifier& GetClassifier() {
+  static const catalog::Classifier classifier = *catalog::Classifier::Create();
+  return classifier;
+}
+
+// All that a report takes from a trace, with one thread.
+void Report() {
+  auto reader = TraceReader::Open(TracePath(), {.threads = 1});
+  if (!reader.ok()) std::abort();
+  const auto analysis =
+      analyzers::AnalyzeTrace(*std::move(reader), GetClassifier(), {.fold = {.threads = 1}});
+  if (analysis.times.records != kLaunches) std::abort();
+}
+
+void BM_Decompress(benchmark::State& state) {
+  const std::string file = WholeFile();
+  FrameDecoder decoder;
+  uint64_t launches = 0;
+  for (auto _ : state) {
+    DecompressAll(file, decoder);
+    launches += kLaunches;
+  }
+  SetRate(state, launches);
+}
+BENCHMARK(BM_Decompress);
+
+void BM_Report(benchmark::State& state) {
+  uint64_t launches = 0;
+  for (auto _ : state) {
+    Report();
+    launches += kLaunches;
+  }
+  SetRate(state, launches);
+}
+BENCHMARK(BM_Report);
+
+// The guard against getting slower: a report's CPU time over that of decompression alone, in turns,
+// so that the machine and its load cancel out. Fails above kMostRatio.
+void BM_ReportOverDecompress(benchmark::State& state) {
+  constexpr double kMostRatio = 8;
+  const auto seconds = [](auto&& work) {
+    const auto now = [] {
+      timespec time{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+      return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+    };
+    const double begin = now();
+    work();
+    return now() - begin;
+  };
+  const std::string file = WholeFile();
+  FrameDecoder decoder;
+  std::vector<double> ratios;
+  for (auto _ : state) {
+    const double least = seconds([&] { DecompressAll(file, decoder); });
+    ratios.push_back(seconds(Report) / least);
+  }
+  std::nth_element(ratios.begin(), ratios.begin() + ratios.size() / 2, ratios.end());
+  const double median = ratios[ratios.size() / 2];
+  state.counters["ratio"] = median;
+  if (median > kMostRatio) state.SkipWithError("reports have become slow");
+}
+BENCHMARK(BM_ReportOverDecompress)->Iterations(21);
 
 }  // namespace
 }  // namespace hotproof::trace

@@ -1,0 +1,173 @@
+#include "trace/record_decoder.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace hotproof::trace {
+
+absl::Status Contradiction(const char* what) {
+  return absl::DataLossError(absl::StrCat("columns contradict each other: ", what));
+}
+
+// Times of records whose entries lie in the block.
+template <bool kPredicted, typename Entry>
+void RecordDecoder::PassTimes(const Entry* gaps, const Entry* durations, uint32_t count,
+                              Prediction* predictions, uint64_t* start_out, uint64_t* end_out) {
+  Clock clock = clock_;  // in registers
+  for (uint32_t i = 0; i < count; ++i) {
+    auto gap_ns = static_cast<uint64_t>(int64_t{gaps[i]});
+    auto duration_ns = static_cast<uint64_t>(int64_t{durations[i]});
+    if constexpr (kPredicted) {
+      gap_ns += predictions[i].gap_ns;
+      duration_ns += predictions[i].duration_ns;
+      predictions[i] = {gap_ns, duration_ns};
+    }
+    const uint64_t start_ns = clock.previous_end_ns + gap_ns;
+    const uint64_t end_ns = start_ns + duration_ns;
+    clock.sorted &= (start_ns >= clock.previous_start_ns) & (end_ns >= start_ns);
+    clock.last_end_ns = std::max(clock.last_end_ns, end_ns);
+    clock.previous_start_ns = start_ns;
+    clock.previous_end_ns = end_ns;
+    start_out[i] = start_ns;
+    end_out[i] = end_ns;
+  }
+  clock_ = clock;
+}
+
+// The next `count` records; nullptr: not predicted.
+void RecordDecoder::DecodeTimes(uint32_t count, Prediction* predictions, uint64_t* start_out,
+                                uint64_t* end_out) {
+  while (count > 0) {
+    if (block_at_ == block_end_) {
+      block_at_ = 0;
+      block_end_ = static_cast<uint32_t>(std::min(entries_left_, kBlockEntries));
+      entries_left_ -= block_end_;
+      DecodeBlock(cursors_, block_end_, block_);
+    }
+    const uint32_t part = std::min(count, block_end_ - block_at_);
+    const auto pass = [&](const auto& entries) {
+      const auto *gaps = &entries[0][block_at_], *durations = &entries[1][block_at_];
+      if (predictions != nullptr) {
+        PassTimes<true>(gaps, durations, part, predictions, start_out, end_out);
+      } else {
+        PassTimes<false>(gaps, durations, part, nullptr, start_out, end_out);
+      }
+    };
+    if (block_.wide) {
+      pass(block_.entries);
+    } else {
+      pass(block_.narrow);
+    }
+    if (predictions != nullptr) predictions += part;
+    block_at_ += part;
+    start_out += part;
+    end_out += part;
+    count -= part;
+  }
+}
+
+// Cuts a run where the graph's nodes end and at records with a site of their own.
+void RecordDecoder::AddRun(const GroupState& group, Run run,
+                           const std::vector<Exception>& exceptions, ChunkRuns& out) {
+  const uint32_t end = run.begin + run.count;
+  const bool is_graph = group.target.is_graph();
+  run.target = group.target;
+  if (!is_graph) run.node = 0;
+  while (run.begin < end) {
+    run.count = end - run.begin;
+    if (is_graph && run.target.is_known() && run.node < group.nodes) {
+      run.count = std::min(run.count, group.nodes - run.node);
+    } else if (is_graph) {  // nodes that the graph does not have
+      run.target = Target();
+      run.node = 0;
+    }
+    run.sites_by_node = run.target.is_graph();
+    run.site = is_graph ? 0 : run.target.id();
+    while (next_exception_ < exceptions.size() && (exceptions[next_exception_].record < run.begin ||
+                                                   !exceptions[next_exception_].has_site)) {
+      ++next_exception_;
+    }
+    if (next_exception_ < exceptions.size()) {
+      const Exception& exception = exceptions[next_exception_];
+      if (exception.record == run.begin) {
+        run.count = 1;
+        run.site = exception.site;
+        run.sites_by_node = false;
+      } else {
+        run.count = std::min(run.count, exception.record - run.begin);
+      }
+    }
+    out.runs.push_back(run);
+    run.begin += run.count;
+    if (run.target.is_graph()) run.node += run.count;
+  }
+}
+
+absl::Status RecordDecoder::Decode(const RecordColumns& columns, size_t count,
+                                   uint64_t first_start_ns, const Tables& tables,
+                                   const std::vector<Exception>& exceptions,
+                                   std::vector<GroupState>& groups, ChunkRuns& out) {
+  RunColumn group_deltas(columns.groups.data()), nodes(columns.nodes.data()),
+      streams(columns.streams.data());
+  const auto cursor = [](const VarintColumn& column) {
+    return ZigZagCursor{reinterpret_cast<const uint8_t*>(column.data().data())};
+  };
+  cursors_[0] = cursor(columns.gaps);
+  cursors_[1] = cursor(columns.durations);
+  block_at_ = block_end_ = 0;
+  entries_left_ = count;
+  clock_ = {.previous_end_ns = first_start_ns};
+  out.start_ns.resize(count);
+  out.end_ns.resize(count);
+  out.runs.clear();
+  next_exception_ = 0;
+  const auto stream_count = static_cast<uint32_t>(tables.streams.size());
+  GroupState* group = nullptr;
+  uint32_t index = 0;
+  for (uint32_t i = 0; i < count;) {
+    const uint32_t step = UnZigZag32(static_cast<uint32_t>(group_deltas.Take()));
+    if (step != 0 || i == 0) {
+      index += step;
+      if (index >= groups.size()) return Contradiction("a record refers to no group");
+      group = &groups[index];
+    }
+    const uint32_t node = group->next_node + UnZigZag32(static_cast<uint32_t>(nodes.Take()));
+    const uint64_t stream_code = streams.Take();
+    size_t more = std::min<size_t>(count - i - 1, UINT32_MAX - node);
+    more = std::min(more, group_deltas.Repeats(0));
+    more = more == 0 ? 0 : std::min(more, nodes.Repeats(0));
+    if (more != 0) {
+      more = stream_code < 0x80 ? std::min(more, streams.Repeats(static_cast<uint8_t>(stream_code)))
+                                : 0;
+    }
+    group_deltas.Skip(more);
+    nodes.Skip(more);
+    streams.Skip(more);
+    const auto run_count = static_cast<uint32_t>(more + 1);
+    group->next_node = node + run_count;
+
+    uint32_t predicted = 0;
+    if (node < group->predicted_nodes) {
+      predicted = std::min(run_count, group->predicted_nodes - node);
+      DecodeTimes(predicted, group->predictions + node, &out.start_ns[i], &out.end_ns[i]);
+    }
+    if (predicted < run_count) {
+      DecodeTimes(run_count - predicted, nullptr, &out.start_ns[i + predicted],
+                  &out.end_ns[i + predicted]);
+    }
+    const uint32_t stream = group->stream + UnZigZag32(static_cast<uint32_t>(stream_code));
+    AddRun(*group,
+           {.begin = i,
+            .count = run_count,
+            .group = index,
+            .node = node,
+            .stream = stream < stream_count ? stream : 0},
+           exceptions, out);
+    i += run_count;
+  }
+  out.last_end_ns = clock_.last_end_ns;
+  return clock_.sorted ? absl::OkStatus() : Contradiction("records are not sorted by start");
+}
+
+}  // namespace hotproof::trace

@@ -1,0 +1,73 @@
+// Decodes the timed records of one chunk into runs: the reader's inner loop. Used by column_decoder
+// alone; one per thread, its buffers are kept from chunk to chunk.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "trace/chunk_runs.h"
+#include "trace/tables.h"
+#include "trace/varint_block.h"
+#include "trace/varint_column.h"
+
+namespace hotproof::trace {
+
+absl::Status Contradiction(const char* what);
+
+// Gap and duration of the latest record of one target and node.
+struct Prediction {
+  uint64_t gap_ns, duration_ns;
+};
+
+// A group as its records are decoded.
+struct GroupState {
+  Target target;       // unknown: none, or not in the tables
+  uint32_t nodes = 0;  // of a graph
+  uint32_t stream = 0, next_node = 0;
+  uint32_t predicted_nodes = 0;
+  Prediction* predictions = nullptr;
+};
+
+// What an exception says of a record; timed records come first in the count.
+struct Exception {
+  uint32_t record = 0;
+  uint32_t site = 0, attributes = 0;
+  bool has_site = false, has_attributes = false;
+};
+
+struct RecordColumns {
+  VarintColumn groups, nodes, gaps, durations, streams;
+};
+
+class RecordDecoder {
+ public:
+  // Each column has `count` entries and has been Checked. Fills runs, start_ns, end_ns and
+  // last_end_ns of `out`. `exceptions`: ascending by record.
+  absl::Status Decode(const RecordColumns& columns, size_t count, uint64_t first_start_ns,
+                      const Tables& tables, const std::vector<Exception>& exceptions,
+                      std::vector<GroupState>& groups, ChunkRuns& out);
+
+ private:
+  struct Clock {
+    uint64_t previous_start_ns = 0, previous_end_ns = 0, last_end_ns = 0;
+    bool sorted = true;
+  };
+  void DecodeTimes(uint32_t count, Prediction* predictions, uint64_t* start_out, uint64_t* end_out);
+  template <bool kPredicted, typename Entry>
+  void PassTimes(const Entry* gaps, const Entry* durations, uint32_t count, Prediction* predictions,
+                 uint64_t* start_out, uint64_t* end_out);
+  void AddRun(const GroupState& group, Run run, const std::vector<Exception>& exceptions,
+              ChunkRuns& out);
+
+  // Gaps and durations are decoded a block ahead: its entries [block_at_, block_end_) are next,
+  // then those at the cursors.
+  ZigZagCursor cursors_[2];
+  ZigZagBlock block_;
+  uint32_t block_at_ = 0, block_end_ = 0;
+  size_t entries_left_ = 0;  // behind the block
+  Clock clock_;
+  size_t next_exception_ = 0;
+};
+
+}  // namespace hotproof::trace
