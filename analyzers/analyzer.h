@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <memory>
 
-#include "trace/reader.h"
+#include "trace/chunk_runs.h"
 
 namespace hotproof::analyzers {
 
 struct Chunk {
   size_t index = 0;
-  const trace::ChunkColumns& columns;
+  const trace::ChunkRuns& runs;
   // No timed record of a later chunk starts before this; all ones after the last such chunk.
   uint64_t earliest_later_start_ns = UINT64_MAX;
 };
@@ -30,8 +30,9 @@ class Analyzer {
   virtual void Fold(const Chunk&) {}
 
   // Every chunk in the order of the trace, one at a time, always on the instance that FoldTrace was
-  // given. Keep it cheap: threads take turns.
-  virtual void FoldInOrder(const Chunk&) {}
+  // given. `folded`: the instance whose Fold took this chunk just before, to take over what it kept
+  // of it. Keep it cheap: threads take turns, so this is what no second core makes faster.
+  virtual void FoldInOrder(const Chunk&, Analyzer& /*folded*/) {}
 
   // Adds the sums of `other`, an instance made by Init.
   virtual void Merge(const Analyzer& /*other*/) {}

@@ -237,7 +237,7 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
   const uint64_t counted = CountedLaunches(index);
   AddCounterFindings(index, damaged, counted, findings);
   const bool count_only =
-      tables.header.mode() == trace::MODE_COUNT || HasProblem(tables, trace::PROBLEM_NEWER_CUPTI);
+      input.counts_only || tables.header.mode() == trace::MODE_COUNT || HasProblem(tables, trace::PROBLEM_NEWER_CUPTI);
   result.execution_observed = input.times.records > 0;
   Completeness& completeness = result.completeness;
   completeness.set_expected(Number(counted));

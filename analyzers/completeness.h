@@ -30,6 +30,7 @@ struct CompletenessInput {
   const std::vector<std::string>& chunk_errors;  // from FoldTrace
   LaunchMatching&& matching;
   const SlotTimes::Result& times;
+  bool counts_only = false;  // no columns were read: nothing is said of what ran
   bool still_running = false;  // by the manifest
 };
 CompletenessResult JudgeCompleteness(CompletenessInput input);

@@ -19,9 +19,18 @@ uint64_t ExclusiveTime::Add(uint32_t device_id, uint64_t start_ns, uint64_t end_
   if (end_ns > device.frontier_ns) {
     exclusive_ns += end_ns - std::max(start_ns, device.frontier_ns);
     device.frontier_ns = end_ns;
+    frontier_ns_ = std::max(frontier_ns_, end_ns);
   }
   device.busy_ns += exclusive_ns;
   return exclusive_ns;
+}
+
+void ExclusiveTime::Cover(uint32_t device_id, uint64_t end_ns, uint64_t busy_ns) {
+  if (device_id >= devices_.size()) devices_.resize(device_id + 1);
+  Device& device = devices_[device_id];
+  device.frontier_ns = std::max(device.frontier_ns, end_ns);
+  frontier_ns_ = std::max(frontier_ns_, end_ns);
+  device.busy_ns += busy_ns;
 }
 
 uint64_t ExclusiveTime::FillGaps(Device& device, uint64_t start_ns, uint64_t end_ns) {

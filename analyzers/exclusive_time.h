@@ -25,6 +25,12 @@ class ExclusiveTime {
   uint64_t Add(uint32_t device, uint64_t start_ns, uint64_t end_ns,
                uint64_t earliest_later_start_ns);
 
+  // Takes over many kernels of `device` that do not overlap with any earlier one: they cover
+  // `busy_ns` in all and end by `end_ns`, and no later kernel fills a gap between them.
+  void Cover(uint32_t device, uint64_t end_ns, uint64_t busy_ns);
+
+  // The end of all that was covered, on any device.
+  uint64_t frontier_ns() const { return frontier_ns_; }
   uint64_t busy_ns(uint32_t device) const {
     return device < devices_.size() ? devices_[device].busy_ns : 0;
   }
@@ -45,6 +51,7 @@ class ExclusiveTime {
   void RememberGap(Device& device, Gap gap, uint64_t earliest_later_start_ns);
 
   std::vector<Device> devices_;
+  uint64_t frontier_ns_ = 0;
   uint64_t forgotten_gaps_ = 0;
 };
 

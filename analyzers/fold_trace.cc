@@ -64,16 +64,18 @@ std::vector<std::string> FoldTrace(const trace::TraceReader& reader,
   Turnstile turnstile;
   std::vector<std::string> errors;
   auto work = [&](size_t worker) {
-    trace::ChunkColumns columns;
+    trace::ChunkRuns runs;
     for (size_t index; (index = turnstile.TakeNext()) < chunks;) {
-      const absl::Status status = reader.ReadChunk(index, columns);
-      const Chunk chunk{index, columns, earliest_later[index]};
+      const absl::Status status = reader.ReadRuns(index, runs);
+      const Chunk chunk{index, runs, earliest_later[index]};
       if (status.ok()) {
         for (auto& analyzer : instances[worker]) analyzer->Fold(chunk);
       }
       turnstile.InOrder(index, [&] {
         if (status.ok()) {
-          for (Analyzer* analyzer : analyzers) analyzer->FoldInOrder(chunk);
+          for (size_t i = 0; i < analyzers.size(); ++i) {
+            analyzers[i]->FoldInOrder(chunk, *instances[worker][i]);
+          }
         } else {
           errors.push_back(std::string(status.message()));
         }

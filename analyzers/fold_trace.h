@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzers/analyzer.h"
+#include "trace/reader.h"
 
 namespace hotproof::analyzers {
 

@@ -30,6 +30,11 @@ LaunchMatching::LaunchMatching(const TraceIndex& index) : index_(&index) {
   for (const trace::GraphTable& graph : index.tables().graphs) {
     most_nodes = std::max(most_nodes, graph.node_sites.size());
   }
+  has_unknown_node_.resize(index.tables().graphs.size());
+  for (size_t id = 0; id < has_unknown_node_.size(); ++id) {
+    const std::vector<uint32_t>& sites = index.tables().graphs[id].node_sites;
+    has_unknown_node_[id] = std::find(sites.begin(), sites.end(), 0u) != sites.end();
+  }
   digests_.resize(most_nodes + 1);
   for (size_t n = 0; n < most_nodes; ++n) digests_[n + 1] = digests_[n] + Mix(n);
   last_recorded_.resize(std::max<size_t>(index.tables().streams.size(), 1));
@@ -39,65 +44,102 @@ std::unique_ptr<Analyzer> LaunchMatching::Init() const {
   return std::make_unique<LaunchMatching>(*index_);
 }
 
-void LaunchMatching::FoldInOrder(const Chunk& chunk) {
-  arrivals_.clear();
-  ListLaunches(chunk.columns);
-  CollectRuns(chunk.columns);
-  auto earlier = [](const auto& a, const auto& b) { return Key(a) < Key(b); };
-  if (!std::is_sorted(arrivals_.begin(), arrivals_.end(), earlier)) {
-    std::stable_sort(arrivals_.begin(), arrivals_.end(), earlier);
+// Most launches begin and end in one chunk: those are settled here, whatever other chunks hold.
+void LaunchMatching::Fold(const Chunk& chunk) {
+  ListLaunches(chunk.runs);
+  CollectGroups(chunk.runs);
+  for (std::vector<Open>* part : {&listed_, &seen_}) {
+    const auto earlier = [](const Open& a, const Open& b) { return Key(a) < Key(b); };
+    if (!std::is_sorted(part->begin(), part->end(), earlier)) {
+      std::stable_sort(part->begin(), part->end(), earlier);
+    }
   }
-  MergeIntoOpen();
-  CloseComplete();
+  MergeSorted(listed_, seen_, open_);
+  latest_.assign(last_recorded_.size(), 0);
+  latest_anywhere_ = 0;
+  NoteLatest(open_, latest_, latest_anywhere_);
+  CloseComplete(/*most_open=*/SIZE_MAX);
 }
 
-void LaunchMatching::ListLaunches(const trace::ChunkColumns& columns) {
-  for (size_t i = 0; i < columns.launch_correlation_id.size(); ++i) {
-    const uint32_t stream = columns.launch_stream[i];
-    arrivals_.push_back({columns.launch_correlation_id[i], columns.launch_target[i], stream,
-                         index_->device_of_stream(stream), 1, 0, 0, 0});
+void LaunchMatching::FoldInOrder(const Chunk&, Analyzer& folded) {
+  const auto& theirs = static_cast<const LaunchMatching&>(folded);
+  for (size_t stream = 0; stream < last_recorded_.size(); ++stream) {
+    last_recorded_[stream] = std::max(last_recorded_[stream], theirs.latest_[stream]);
+  }
+  last_recorded_anywhere_ = std::max(last_recorded_anywhere_, theirs.latest_anywhere_);
+  MergeSorted(open_, theirs.open_, scratch_);
+  open_.swap(scratch_);
+  NoteLatest(open_, last_recorded_, last_recorded_anywhere_);
+  CloseComplete(kMaxOpen);
+}
+
+void LaunchMatching::Merge(const Analyzer& other) {
+  const Result& theirs = static_cast<const LaunchMatching&>(other).result_;
+  for (uint32_t device = 0; device < theirs.devices.size(); ++device) {
+    At(result_.devices, device).Add(theirs.devices[device]);
+  }
+  result_.records_without_launch += theirs.records_without_launch;
+  result_.records_without_site += theirs.records_without_site;
+}
+
+void LaunchMatching::ListLaunches(const trace::ChunkRuns& runs) {
+  listed_.clear();
+  for (size_t i = 0; i < runs.launch_correlation_id.size(); ++i) {
+    const uint32_t stream = runs.launch_stream[i];
+    listed_.push_back({runs.launch_correlation_id[i], runs.launch_target[i], stream,
+                       index_->device_of_stream(stream), 1, 0, 0, 0});
   }
 }
 
-// Records of one launch mostly follow each other: one arrival for each such run.
-void LaunchMatching::CollectRuns(const trace::ChunkColumns& columns) {
-  uint64_t run_id = 0;
-  bool in_run = false;
-  auto add = [&](uint64_t id, trace::Target target, uint32_t node, uint32_t stream, bool timed) {
-    if (!target.is_known()) {
+void LaunchMatching::CollectGroups(const trace::ChunkRuns& runs) {
+  seen_.clear();
+  for (const trace::RecordGroup& group : runs.groups) {
+    seen_.push_back({group.correlation_id, group.target, 0, index_->device_of_stream(group.stream),
+                     0, 0, 0, 0});
+  }
+  for (const trace::Run& run : runs.runs) {
+    result_.records_without_site += WithoutSite(run);
+    if (!run.target.is_known()) {
+      result_.records_without_launch += run.count;
+      continue;
+    }
+    Open& group = seen_[run.group];
+    group.seen += run.count;
+    group.digest += run.target.is_graph() ? digests_[run.node + run.count] - digests_[run.node]
+                                          : run.count * digests_[1];
+  }
+  for (size_t i = 0; i < runs.untimed_group.size(); ++i) {
+    if (runs.untimed_site[i] == 0) ++result_.records_without_site;
+    if (!runs.untimed_target[i].is_known()) {
       ++result_.records_without_launch;
-      in_run = false;
-      return;
+      continue;
     }
-    if (!in_run || id != run_id || arrivals_.back().target != target) {
-      arrivals_.push_back({id, target, 0, index_->device_of_stream(stream), 0, 0, 0, 0});
-      run_id = id;
-      in_run = true;
-    }
-    ++arrivals_.back().seen;
-    arrivals_.back().untimed += timed ? 0 : 1;
-    arrivals_.back().digest += Mix(node);
-  };
-  for (size_t i = 0; i < columns.correlation_id.size(); ++i) {
-    add(columns.correlation_id[i], columns.target[i], columns.node[i], columns.stream[i], true);
-    if (columns.site[i] == 0) ++result_.records_without_site;
+    Open& group = seen_[runs.untimed_group[i]];
+    ++group.seen;
+    ++group.untimed;
+    group.digest += Mix(runs.untimed_node[i]);
   }
-  in_run = false;
-  for (size_t i = 0; i < columns.untimed_correlation_id.size(); ++i) {
-    add(columns.untimed_correlation_id[i], columns.untimed_target[i], columns.untimed_node[i], 0,
-        false);
-    if (columns.untimed_site[i] == 0) ++result_.records_without_site;
-  }
+  std::erase_if(seen_, [](const Open& group) { return group.seen == 0; });
 }
 
-void LaunchMatching::MergeIntoOpen() {
-  scratch_.clear();
-  auto add = [this](const Open& part) {
-    if (scratch_.empty() || Key(scratch_.back()) != Key(part)) {
-      scratch_.push_back(part);
+uint64_t LaunchMatching::WithoutSite(const trace::Run& run) const {
+  if (!run.sites_by_node) return run.site == 0 ? run.count : 0;
+  if (!has_unknown_node_[run.target.id()]) return 0;
+  const uint32_t* const sites =
+      index_->tables().graphs[run.target.id()].node_sites.data() + run.node;
+  return std::count(sites, sites + run.count, 0u);
+}
+
+// Both in the order of their keys; what is of one key becomes one.
+void LaunchMatching::MergeSorted(const std::vector<Open>& older, const std::vector<Open>& newer,
+                                 std::vector<Open>& merged) {
+  merged.clear();
+  const auto add = [&merged](const Open& part) {
+    if (merged.empty() || Key(merged.back()) != Key(part)) {
+      merged.push_back(part);
       return;
     }
-    Open& open = scratch_.back();
+    Open& open = merged.back();
     if (part.listed > 0) {
       open.stream = part.stream;
       if (part.device != 0 || part.stream != 0) open.device = part.device;
@@ -110,17 +152,20 @@ void LaunchMatching::MergeIntoOpen() {
     open.digest += part.digest;
   };
   size_t old = 0, fresh = 0;
-  while (old < open_.size() || fresh < arrivals_.size()) {
-    const bool take_old = fresh == arrivals_.size() ||
-                          (old < open_.size() && Key(open_[old]) <= Key(arrivals_[fresh]));
-    add(take_old ? open_[old++] : arrivals_[fresh++]);
+  while (old < older.size() || fresh < newer.size()) {
+    const bool take_old =
+        fresh == newer.size() || (old < older.size() && Key(older[old]) <= Key(newer[fresh]));
+    add(take_old ? older[old++] : newer[fresh++]);
   }
-  open_.swap(scratch_);
-  for (const Open& open : open_) {
+}
+
+void LaunchMatching::NoteLatest(const std::vector<Open>& launches, std::vector<uint64_t>& by_stream,
+                                uint64_t& anywhere) {
+  for (const Open& open : launches) {
     if (open.seen == 0) continue;
-    last_recorded_anywhere_ = std::max(last_recorded_anywhere_, open.correlation_id);
-    if (open.listed > 0 && open.stream < last_recorded_.size()) {
-      last_recorded_[open.stream] = std::max(last_recorded_[open.stream], open.correlation_id);
+    anywhere = std::max(anywhere, open.correlation_id);
+    if (open.listed > 0 && open.stream < by_stream.size()) {
+      by_stream[open.stream] = std::max(by_stream[open.stream], open.correlation_id);
     }
   }
 }
@@ -131,10 +176,10 @@ bool LaunchMatching::IsComplete(const Open& open) const {
          open.digest == open.listed * digests_[executions];
 }
 
-void LaunchMatching::CloseComplete() {
+void LaunchMatching::CloseComplete(size_t most_open) {
   size_t kept = 0;
   // When too many are open, the oldest that can no longer be in flight are settled.
-  size_t to_settle = open_.size() > kMaxOpen ? open_.size() - kMaxOpen / 2 : 0;
+  size_t to_settle = open_.size() > most_open ? open_.size() - most_open / 2 : 0;
   for (const Open& open : open_) {
     const bool settle = to_settle > 0;
     if (settle) --to_settle;
@@ -160,7 +205,6 @@ void LaunchMatching::Close(const Open& open) {
   if (open.seen == expected && open.digest != open.listed * digests_[executions]) {
     // As many records as nodes, but not one of each: at least one twice and one not at all.
     --recorded;
-    ++result_.duplicates;
   }
   counts.expected += expected;
   counts.recorded += recorded;
@@ -196,16 +240,18 @@ LaunchMatching::Result LaunchMatching::Finish(uint64_t counted, bool damaged) &&
   return std::move(result_);
 }
 
+void MatchCounts::Add(const MatchCounts& other) {
+  expected += other.expected;
+  recorded += other.recorded;
+  lost += other.lost;
+  in_flight += other.in_flight;
+  surplus += other.surplus;
+  untimed += other.untimed;
+}
+
 MatchCounts LaunchMatching::Result::Total() const {
   MatchCounts total;
-  for (const MatchCounts& device : devices) {
-    total.expected += device.expected;
-    total.recorded += device.recorded;
-    total.lost += device.lost;
-    total.in_flight += device.in_flight;
-    total.surplus += device.surplus;
-    total.untimed += device.untimed;
-  }
+  for (const MatchCounts& device : devices) total.Add(device);
   return total;
 }
 

@@ -22,6 +22,8 @@ struct MatchCounts {
   uint64_t in_flight = 0;
   uint64_t surplus = 0;  // records that no launch explains
   uint64_t untimed = 0;
+
+  void Add(const MatchCounts& other);
 };
 
 class LaunchMatching : public Analyzer {
@@ -31,13 +33,14 @@ class LaunchMatching : public Analyzer {
   explicit LaunchMatching(const TraceIndex& index);
 
   std::unique_ptr<Analyzer> Init() const override;
-  void FoldInOrder(const Chunk& chunk) override;
+  void Fold(const Chunk& chunk) override;
+  void FoldInOrder(const Chunk& chunk, Analyzer& folded) override;
+  void Merge(const Analyzer& other) override;
 
   struct Result {
     std::vector<MatchCounts> devices;     // by device id; launches on an unknown stream count in 0
     uint64_t records_without_launch = 0;  // the tracer itself could not name the launch
     uint64_t records_without_site = 0;
-    uint64_t duplicates = 0;  // a node recorded twice where another is missing
     MatchCounts Total() const;
   };
   // `counted`: executions asked, by the counters. What they count beyond the listed launches is in
@@ -56,18 +59,26 @@ class LaunchMatching : public Analyzer {
     uint64_t untimed;
     uint64_t digest;  // sum over the seen nodes; tells a duplicate from a missing one
   };
-  void ListLaunches(const trace::ChunkColumns& columns);
-  void CollectRuns(const trace::ChunkColumns& columns);
-  void MergeIntoOpen();
-  void CloseComplete();
+  void ListLaunches(const trace::ChunkRuns& runs);
+  void CollectGroups(const trace::ChunkRuns& runs);
+  uint64_t WithoutSite(const trace::Run& run) const;
+  static void MergeSorted(const std::vector<Open>& older, const std::vector<Open>& newer,
+                          std::vector<Open>& merged);
+  static void NoteLatest(const std::vector<Open>& launches, std::vector<uint64_t>& by_stream,
+                         uint64_t& anywhere);
+  void CloseComplete(size_t most_open);
   bool IsComplete(const Open& open) const;
   void Close(const Open& open);
 
   const TraceIndex* index_;
-  std::vector<uint64_t> digests_;  // of the nodes [0, n)
-  std::vector<Open> open_;         // sorted by correlation id
-  std::vector<Open> arrivals_;     // of this chunk, several of one id allowed
-  std::vector<Open> scratch_;
+  std::vector<uint64_t> digests_;       // of the nodes [0, n)
+  std::vector<char> has_unknown_node_;  // by graph id
+  std::vector<Open> open_;  // by Key; a worker's: what is left open of the chunk it took last
+  std::vector<Open> listed_, seen_, scratch_;
+  // Of that chunk:
+  std::vector<uint64_t> latest_;
+  uint64_t latest_anywhere_ = 0;
+  // Of the whole trace so far:
   std::vector<uint64_t> last_recorded_;  // by stream: the latest launch with a record
   uint64_t last_recorded_anywhere_ = 0;
   Result result_;

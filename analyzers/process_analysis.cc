@@ -15,6 +15,15 @@ bool ProcessAnalysis::eager_order_proven() const {
   return completeness.completeness.lost() == 0 && completeness.completeness.untimed() == 0;
 }
 
+bool HeadsTellCounts(const trace::Tables& tables) {
+  const std::vector<uint64_t> asked = tables.LaunchesBySite(tables.asked);
+  if (!tables.site_records.empty() && tables.site_records[0] != 0) return false;
+  for (size_t site = 1; site < tables.site_records.size(); ++site) {
+    if (tables.site_records[site] > (site < asked.size() ? asked[site] : 0)) return false;
+  }
+  return true;
+}
+
 ProcessAnalysis AnalyzeTrace(std::unique_ptr<const trace::TraceReader> reader,
                              const catalog::Classifier& classifier, const AnalyzeOptions& options) {
   ProcessAnalysis analysis;
@@ -25,7 +34,8 @@ ProcessAnalysis AnalyzeTrace(std::unique_ptr<const trace::TraceReader> reader,
   SlotTimes times(index);
   LaunchMatching matching(index);
   const std::array<Analyzer*, 2> analyzers = {&times, &matching};
-  const std::vector<std::string> chunk_errors = FoldTrace(*reader, analyzers, options.fold);
+  std::vector<std::string> chunk_errors;
+  if (!options.counts_only) chunk_errors = FoldTrace(*reader, analyzers, options.fold);
 
   analysis.times = std::move(times).Finish();
   analysis.helper_owner = GraphHelperOwners(index, analysis.times.slot_stream);
@@ -35,6 +45,7 @@ ProcessAnalysis AnalyzeTrace(std::unique_ptr<const trace::TraceReader> reader,
        .chunk_errors = chunk_errors,
        .matching = std::move(matching),
        .times = analysis.times,
+       .counts_only = options.counts_only,
        .still_running = IsStillRunning(options.manifests, reader->tables().header)});
   analysis.reader = std::move(reader);
   return analysis;

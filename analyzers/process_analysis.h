@@ -34,8 +34,16 @@ struct ProcessAnalysis {
 
 struct AnalyzeOptions {
   FoldOptions fold;
+  // Launch counts alone, without reading any columns: in time proportional to the number of chunks.
+  // Only where HeadsTellCounts; everything else of the analysis is then empty.
+  bool counts_only = false;
   std::vector<trace::Manifest> manifests;  // of the runs the trace may be of
 };
+
+// Whether what was asked can be told, and checked against what ran, without the columns: by the
+// chunks' statistics no site ran more often than it was asked for, and every record has a site.
+// (Fewer is no contradiction: missing records make times a lower bound, not counts.)
+bool HeadsTellCounts(const trace::Tables& tables);
 
 ProcessAnalysis AnalyzeTrace(std::unique_ptr<const trace::TraceReader> reader,
                              const catalog::Classifier& classifier,

@@ -58,7 +58,18 @@ void Rows::Add(const ProcessAnalysis& process, const std::vector<uint32_t>& row_
     sums.duration_ns += times.duration_ns;
     sums.exclusive_ns += times.exclusive_ns;
   }
+  AddDurations(process, row_of_site, phase);
   AddPerReplay(process, row_of_site, phase);
+}
+
+void Rows::AddDurations(const ProcessAnalysis& process, const std::vector<uint32_t>& row_of_site,
+                        PhaseChoice phase) {
+  for (uint32_t site = 0; site < row_of_site.size(); ++site) {
+    if (row_of_site[site] == kNoRow) continue;
+    Durations& durations = sums_[row_of_site[site]].durations;
+    process.times.durations[1].AddTo(site, durations);
+    if (phase == PhaseChoice::kAll) process.times.durations[0].AddTo(site, durations);
+  }
 }
 
 void Rows::AddPerReplay(const ProcessAnalysis& process, const std::vector<uint32_t>& row_of_site,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "analyzers/durations.h"
 #include "analyzers/number.h"
 #include "analyzers/process_analysis.h"
 
@@ -20,6 +21,7 @@ struct RowSums {
   uint64_t timed_launches = 0;  // records in the chosen phase
   uint64_t duration_ns = 0;
   uint64_t exclusive_ns = 0;
+  Durations durations;  // of timed_launches
   // Launches in one replay of each replayed graph that has any, if all agree and none was eager.
   std::optional<uint32_t> per_replay;
   bool per_replay_differs = false;
@@ -47,6 +49,8 @@ class Rows {
   std::vector<uint32_t> Sorted() const;
 
  private:
+  void AddDurations(const ProcessAnalysis& process, const std::vector<uint32_t>& row_of_site,
+                    PhaseChoice phase);
   void AddPerReplay(const ProcessAnalysis& process, const std::vector<uint32_t>& row_of_site,
                     PhaseChoice phase);
 
@@ -65,6 +69,10 @@ void FillRow(const RowSums& sums, uint64_t all_exclusive_ns, Row* row) {
   if (sums.timed_launches == 0 && sums.launches > 0) return;
   row->set_time_ns(Number(sums.duration_ns));
   row->set_exclusive_time_ns(Number(sums.exclusive_ns));
+  if (sums.durations.count() > 0) {
+    row->set_median_ns(Number(sums.durations.QuantileNs(0.5)));
+    row->set_p99_ns(Number(sums.durations.QuantileNs(0.99)));
+  }
   if (all_exclusive_ns > 0) {
     row->set_share(static_cast<double>(sums.exclusive_ns) / static_cast<double>(all_exclusive_ns));
   }

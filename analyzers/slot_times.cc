@@ -1,5 +1,6 @@
 #include "analyzers/slot_times.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace hotproof::analyzers {
@@ -13,51 +14,193 @@ void MeetStream(uint32_t& known, uint32_t seen) {
   if (known != seen) known = kSeveralStreams;
 }
 
+// The part of [start_ns, end_ns) behind the frontier, which moves on to its end.
+inline uint64_t Pass(uint64_t& frontier_ns, uint64_t start_ns, uint64_t end_ns) {
+  const uint64_t from_ns = std::max(start_ns, frontier_ns);
+  frontier_ns = std::max(frontier_ns, end_ns);
+  return frontier_ns - from_ns;
+}
+
 }  // namespace
 
 SlotTimes::SlotTimes(const TraceIndex& index) : index_(&index), helpers_(index) {
   for (auto& sums : result_.sums) sums.resize(index.slot_count());
+  for (auto& durations : result_.durations) durations = SiteDurations(index.site_count());
   result_.slot_stream.resize(index.slot_count());
 }
 
 std::unique_ptr<Analyzer> SlotTimes::Init() const { return std::make_unique<SlotTimes>(*index_); }
 
+uint32_t SlotTimes::SlotAt(const trace::Run& run, uint32_t record) const {
+  if (!run.sites_by_node) return index_->SlotOf(run.target, run.node, run.site);
+  return index_->first_slot_of_graph(run.target.id()) + run.node + (record - run.begin);
+}
+
+SlotTimes::Device& SlotTimes::DeviceOf(uint32_t stream, std::vector<Device>& devices) const {
+  const uint32_t device = index_->device_of_stream(stream);
+  if (device >= devices.size()) devices.resize(device + 1);
+  return devices[device];
+}
+
+// f(run, record) for the records [begin, end) whose times are in the clock's range.
+template <typename F>
+void SlotTimes::ForEachInRange(const Chunk& chunk, size_t begin, size_t end, F&& f) const {
+  const trace::ChunkRuns& runs = chunk.runs;
+  auto run = std::partition_point(runs.runs.begin(), runs.runs.end(), [=](const trace::Run& one) {
+    return size_t{one.begin} + one.count <= begin;
+  });
+  for (; run != runs.runs.end() && run->begin < end; ++run) {
+    const auto last = static_cast<uint32_t>(std::min<size_t>(end, run->begin + run->count));
+    for (auto i = static_cast<uint32_t>(std::max<size_t>(begin, run->begin)); i < last; ++i) {
+      if (index_->IsInClockRange(runs.start_ns[i], runs.end_ns[i])) f(*run, i);
+    }
+  }
+}
+
 void SlotTimes::Fold(const Chunk& chunk) {
-  const trace::ChunkColumns& columns = chunk.columns;
-  const size_t count = columns.start_ns.size();
-  for (size_t i = 0; i < count; ++i) {
-    const uint64_t start_ns = columns.start_ns[i], end_ns = columns.end_ns[i];
+  const trace::ChunkRuns& runs = chunk.runs;
+  const size_t count = runs.start_ns.size();
+  kept_.devices.clear();
+  kept_.eager_exclusive_ns.clear();
+  const bool in_range = count == 0 || index_->IsInClockRange(runs.start_ns[0], runs.last_end_ns);
+  kept_.alone_count = 0;
+  if (in_range) {
+    kept_.alone_count = std::upper_bound(runs.start_ns.begin(), runs.start_ns.end(),
+                                         chunk.earliest_later_start_ns) -
+                        runs.start_ns.begin();
+  }
+  for (const trace::Run& run : runs.runs) {
+    const auto alone_count = static_cast<uint32_t>(
+        std::clamp<size_t>(kept_.alone_count, run.begin, run.begin + run.count) - run.begin);
+    if (run.sites_by_node && in_range) {
+      FoldReplay(chunk, run, alone_count);
+    } else {
+      FoldOthers(chunk, run, alone_count);
+    }
+  }
+  result_.records += count;
+  result_.untimed += runs.untimed_node.size();
+}
+
+// The inner loop: one graph's nodes in order, on one stream.
+void SlotTimes::FoldReplay(const Chunk& chunk, const trace::Run& run, uint32_t alone_count) {
+  const uint64_t* const start_ns = &chunk.runs.start_ns[run.begin];
+  const uint64_t* const end_ns = &chunk.runs.end_ns[run.begin];
+  const uint32_t slot = SlotAt(run, run.begin);
+  const bool steady = index_->phases().IsSteady(chunk.runs.groups[run.group].correlation_id);
+  TimeSums* const sums = &result_.sums[steady][slot];
+  SiteDurations& durations = result_.durations[steady];
+  const uint32_t* const sites = index_->sites_of_slots(slot);
+  Device& device = DeviceOf(run.stream, kept_.devices);
+  uint64_t frontier_ns = device.frontier_ns, busy_ns = 0;
+  const auto add = [&](uint32_t i, uint64_t exclusive_ns) {
+    const uint64_t duration_ns = end_ns[i] - start_ns[i];
+    sums[i].records += 1;
+    sums[i].duration_ns += duration_ns;
+    sums[i].exclusive_ns += exclusive_ns;
+    durations.Add(sites[i], duration_ns);
+  };
+  for (uint32_t i = 0; i < alone_count; ++i) {
+    const uint64_t exclusive_ns = Pass(frontier_ns, start_ns[i], end_ns[i]);
+    busy_ns += exclusive_ns;
+    add(i, exclusive_ns);
+  }
+  for (uint32_t i = alone_count; i < run.count; ++i) add(i, 0);
+  device.frontier_ns = frontier_ns;
+  device.busy_ns += busy_ns;
+  uint32_t* const streams = &result_.slot_stream[slot];
+  uint32_t differs = 0;
+  for (uint32_t i = 0; i < run.count; ++i) differs |= streams[i] ^ run.stream;
+  if (differs == 0) return;
+  for (uint32_t i = 0; i < run.count; ++i) MeetStream(streams[i], run.stream);
+}
+
+void SlotTimes::FoldOthers(const Chunk& chunk, const trace::Run& run, uint32_t alone_count) {
+  const bool steady = index_->phases().IsSteady(chunk.runs.groups[run.group].correlation_id);
+  for (uint32_t i = run.begin; i < run.begin + run.count; ++i) {
+    const uint64_t start_ns = chunk.runs.start_ns[i], end_ns = chunk.runs.end_ns[i];
     if (!index_->IsInClockRange(start_ns, end_ns)) {
       ++result_.out_of_range;
       continue;
     }
-    const uint32_t slot = index_->SlotOf(columns.target[i], columns.node[i], columns.site[i]);
-    TimeSums& sums = result_.sums[index_->phases().IsSteady(columns.correlation_id[i])][slot];
-    ++sums.records;
+    const uint32_t slot = SlotAt(run, i);
+    TimeSums& sums = result_.sums[steady][slot];
+    sums.records += 1;
     sums.duration_ns += end_ns - start_ns;
-    if (index_->IsGraphSlot(slot)) MeetStream(result_.slot_stream[slot], columns.stream[i]);
+    result_.durations[steady].Add(index_->site_of_slot(slot), end_ns - start_ns);
+    if (index_->IsGraphSlot(slot)) MeetStream(result_.slot_stream[slot], run.stream);
+    if (i - run.begin >= alone_count) continue;
+    Device& device = DeviceOf(run.stream, kept_.devices);
+    const uint64_t exclusive_ns = Pass(device.frontier_ns, start_ns, end_ns);
+    sums.exclusive_ns += exclusive_ns;
+    device.busy_ns += exclusive_ns;
+    if (!run.target.is_graph()) kept_.eager_exclusive_ns.push_back(exclusive_ns);
   }
-  result_.records += count;
-  result_.untimed += columns.untimed_correlation_id.size();
 }
 
-void SlotTimes::FoldInOrder(const Chunk& chunk) {
-  const trace::ChunkColumns& columns = chunk.columns;
-  const size_t count = columns.start_ns.size();
-  for (size_t i = 0; i < count; ++i) {
-    const uint64_t start_ns = columns.start_ns[i], end_ns = columns.end_ns[i];
-    if (!index_->IsInClockRange(start_ns, end_ns)) continue;
-    const uint32_t slot = index_->SlotOf(columns.target[i], columns.node[i], columns.site[i]);
-    const bool steady = index_->phases().IsSteady(columns.correlation_id[i]);
-    const uint32_t stream = columns.stream[i];
-    const uint64_t exclusive_ns = exclusive_.Add(index_->device_of_stream(stream), start_ns, end_ns,
-                                                 chunk.earliest_later_start_ns);
-    result_.sums[steady][slot].exclusive_ns += exclusive_ns;
-    if (columns.target[i].is_graph()) {
-      helpers_.Break(stream);
-    } else {
-      helpers_.Add(stream, columns.site[i] < index_->site_count() ? columns.site[i] : 0, steady,
-                   start_ns, exclusive_ns);
+void SlotTimes::FoldInOrder(const Chunk& chunk, Analyzer& folded) {
+  Kept& kept = static_cast<SlotTimes&>(folded).kept_;
+  CorrectFirst(chunk, kept);
+  for (uint32_t device = 0; device < kept.devices.size(); ++device) {
+    exclusive_.Cover(device, kept.devices[device].frontier_ns, kept.devices[device].busy_ns);
+  }
+  AddLast(chunk, kept.alone_count);
+  GiveHelpers(chunk, kept);
+}
+
+// Records that start before all of the earlier chunks has ended get what those left of them.
+void SlotTimes::CorrectFirst(const Chunk& chunk, Kept& kept) {
+  const std::vector<uint64_t>& starts = chunk.runs.start_ns;
+  const uint64_t frontier_ns = exclusive_.frontier_ns();
+  size_t count = 0;
+  while (count < kept.alone_count && starts[count] < frontier_ns) ++count;
+  first_exclusive_ns_.clear();
+  std::vector<Device> alone;
+  ForEachInRange(chunk, 0, count, [&](const trace::Run& run, uint32_t i) {
+    const uint64_t start_ns = starts[i], end_ns = chunk.runs.end_ns[i];
+    const uint64_t before_ns = Pass(DeviceOf(run.stream, alone).frontier_ns, start_ns, end_ns);
+    const uint32_t device = index_->device_of_stream(run.stream);
+    const uint64_t exclusive_ns =
+        exclusive_.Add(device, start_ns, end_ns, chunk.earliest_later_start_ns);
+    const bool steady = index_->phases().IsSteady(chunk.runs.groups[run.group].correlation_id);
+    result_.sums[steady][SlotAt(run, i)].exclusive_ns += exclusive_ns - before_ns;  // wraps
+    kept.devices[device].busy_ns -= before_ns;
+    first_exclusive_ns_.push_back(exclusive_ns);
+  });
+}
+
+// Records that start after a later chunk's first, and all of a chunk with times out of range.
+void SlotTimes::AddLast(const Chunk& chunk, size_t begin) {
+  last_exclusive_ns_.clear();
+  const size_t count = chunk.runs.start_ns.size();
+  if (begin == count) return;
+  last_exclusive_ns_.resize(count - begin);
+  ForEachInRange(chunk, begin, count, [&](const trace::Run& run, uint32_t i) {
+    const uint64_t exclusive_ns =
+        exclusive_.Add(index_->device_of_stream(run.stream), chunk.runs.start_ns[i],
+                       chunk.runs.end_ns[i], chunk.earliest_later_start_ns);
+    const bool steady = index_->phases().IsSteady(chunk.runs.groups[run.group].correlation_id);
+    result_.sums[steady][SlotAt(run, i)].exclusive_ns += exclusive_ns;
+    last_exclusive_ns_[i - begin] = exclusive_ns;
+  });
+}
+
+void SlotTimes::GiveHelpers(const Chunk& chunk, const Kept& kept) {
+  auto alone = kept.eager_exclusive_ns.begin();
+  for (const trace::Run& run : chunk.runs.runs) {
+    if (run.target.is_graph()) {
+      helpers_.Break(run.stream);
+      continue;
+    }
+    const bool steady = index_->phases().IsSteady(chunk.runs.groups[run.group].correlation_id);
+    for (uint32_t i = run.begin; i < run.begin + run.count; ++i) {
+      const uint64_t start_ns = chunk.runs.start_ns[i];
+      if (!index_->IsInClockRange(start_ns, chunk.runs.end_ns[i])) continue;
+      uint64_t exclusive_ns = i < kept.alone_count ? *alone++ : 0;
+      if (i < first_exclusive_ns_.size()) exclusive_ns = first_exclusive_ns_[i];
+      if (i >= kept.alone_count) exclusive_ns = last_exclusive_ns_[i - kept.alone_count];
+      helpers_.Add(run.stream, run.site < index_->site_count() ? run.site : 0, steady, start_ns,
+                   exclusive_ns);
     }
   }
 }
@@ -71,6 +214,7 @@ void SlotTimes::Merge(const Analyzer& other) {
       mine.duration_ns += theirs.sums[phase][slot].duration_ns;
       mine.exclusive_ns += theirs.sums[phase][slot].exclusive_ns;
     }
+    result_.durations[phase].Merge(theirs.durations[phase]);
   }
   for (size_t slot = 0; slot < result_.slot_stream.size(); ++slot) {
     MeetStream(result_.slot_stream[slot], theirs.slot_stream[slot]);

@@ -1,11 +1,16 @@
 // GPU time of every slot (eager site or graph node), by phase: the one pass over the records that
 // hot_path, kernels and kinds are made from.
+//
+// Exclusive time depends on the order of the chunks only where they overlap, so each chunk is
+// summed by itself and, in order, corrected: its first records, which start before all of the
+// earlier chunks has ended, and its last ones, which start after a later chunk's first.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "analyzers/analyzer.h"
+#include "analyzers/durations.h"
 #include "analyzers/exclusive_time.h"
 #include "analyzers/helper_kernels.h"
 #include "analyzers/trace_index.h"
@@ -26,11 +31,12 @@ class SlotTimes : public Analyzer {
 
   std::unique_ptr<Analyzer> Init() const override;
   void Fold(const Chunk& chunk) override;
-  void FoldInOrder(const Chunk& chunk) override;
+  void FoldInOrder(const Chunk& chunk, Analyzer& folded) override;
   void Merge(const Analyzer& other) override;
 
   struct Result {
     std::vector<TimeSums> sums[2];      // [0] warm-up, [1] steady; by slot
+    SiteDurations durations[2];         // the same, by site
     std::vector<uint32_t> slot_stream;  // of graph nodes; 0: not seen, or not always the same
     EagerHelpers::Owned eager_helpers;
     uint64_t records = 0, untimed = 0, out_of_range = 0;
@@ -40,10 +46,34 @@ class SlotTimes : public Analyzer {
   Result Finish() &&;
 
  private:
+  // The kernels of one device in one chunk, as if there were no other chunk.
+  struct Device {
+    uint64_t frontier_ns = 0, busy_ns = 0;
+  };
+  // What FoldInOrder needs of the chunk that Fold took last.
+  struct Kept {
+    size_t alone_count = 0;  // of the first records exclusive times are in the sums
+    std::vector<Device> devices;
+    std::vector<uint64_t> eager_exclusive_ns;  // of those of them that were launched eagerly
+  };
+
+  void FoldReplay(const Chunk& chunk, const trace::Run& run, uint32_t alone_count);
+  void FoldOthers(const Chunk& chunk, const trace::Run& run, uint32_t alone_count);
+  uint32_t SlotAt(const trace::Run& run, uint32_t record) const;
+  Device& DeviceOf(uint32_t stream, std::vector<Device>& devices) const;
+  template <typename F>
+  void ForEachInRange(const Chunk& chunk, size_t begin, size_t end, F&& f) const;
+  void CorrectFirst(const Chunk& chunk, Kept& kept);
+  void AddLast(const Chunk& chunk, size_t begin);
+  void GiveHelpers(const Chunk& chunk, const Kept& kept);
+
   const TraceIndex* index_;
   Result result_;
+  Kept kept_;
+  // Of the instance that FoldTrace was given:
   ExclusiveTime exclusive_;
   EagerHelpers helpers_;
+  std::vector<uint64_t> first_exclusive_ns_, last_exclusive_ns_;  // corrected, by record
 };
 
 }  // namespace hotproof::analyzers

@@ -42,6 +42,8 @@ class TraceIndex {
   size_t slot_count() const { return slot_site_.size(); }
   uint32_t first_slot_of_graph(uint32_t graph) const { return graph_slot_[graph]; }
   uint32_t site_of_slot(uint32_t slot) const { return slot_site_[slot]; }
+  // Of `slot` and those behind it.
+  const uint32_t* sites_of_slots(uint32_t slot) const { return &slot_site_[slot]; }
   bool IsGraphSlot(uint32_t slot) const { return slot >= sites_.size(); }
   uint32_t SlotOf(trace::Target target, uint32_t node, uint32_t site) const {
     if (target.is_graph() && target.id() + 1 < graph_slot_.size()) {

@@ -46,7 +46,7 @@ absl::StatusOr<Inputs> FindInputs(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths) {
+absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, bool counts_only) {
   auto inputs = FindInputs(paths);
   if (!inputs.ok()) return inputs.status();
   auto classifier = catalog::Classifier::Create();
@@ -58,7 +58,12 @@ absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths) {
   for (size_t i = 0; i < inputs->traces.size(); ++i) {
     Progress progress(absl::StrCat("reading trace ", i + 1, " of ", inputs->traces.size()));
     options.fold.progress = [&](size_t done, size_t all) { progress.Update(done, all); };
-    auto reader = trace::TraceReader::Open(inputs->traces[i]);
+    auto reader = trace::TraceReader::Open(inputs->traces[i], {.verify_columns = !counts_only});
+    options.counts_only =
+        counts_only && reader.ok() && analyzers::HeadsTellCounts((*reader)->tables());
+    if (counts_only && !options.counts_only && reader.ok()) {
+      reader = trace::TraceReader::Open(inputs->traces[i]);
+    }
     if (!reader.ok()) return reader.status();
     run.processes.push_back(analyzers::AnalyzeTrace(*std::move(reader), *classifier, options));
   }

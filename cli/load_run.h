@@ -17,6 +17,7 @@ struct LoadedRun {
 
 // `paths`: .hpt files, each judged as itself, and folders, each held to its manifest. A folder
 // without a trace is no error: the run is then empty. Errors are one line: what, where, what to do.
-absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths);
+// `counts_only`: as AnalyzeOptions, for every trace whose heads tell them; the others are read whole.
+absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, bool counts_only = false);
 
 }  // namespace hotproof::cli

@@ -1,0 +1,76 @@
+// How long kernels took, as histograms from which quantiles are read. Each power of two is cut into
+// 64 equal buckets, and a quantile is the middle of its bucket: within 1/128 (0.8%) of the duration
+// that stands at that rank, exact below 128 ns (but 0 counts as 1 ns). The scheme of HdrHistogram,
+// Gil Tene 2012; GPU timers tick every 32 ns, so up to 4 us a bucket is no coarser than the clock.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace hotproof::analyzers {
+
+struct DurationBucket {
+  static constexpr uint32_t kPerBlock = 64;
+  static constexpr uint32_t kBlocks = 64;
+
+  uint32_t block, in_block;  // the power of two, and which of its buckets
+
+  // By the exponent and the first six bits of the mantissa of an IEEE double: faster than looking
+  // for the highest bit. Exact up to 2^53.
+  static DurationBucket Of(uint64_t duration_ns) {
+    const auto at_least_1 = static_cast<int64_t>((duration_ns + (duration_ns == 0)) & kMostNs);
+    const uint64_t bits = std::bit_cast<uint64_t>(static_cast<double>(at_least_1));
+    const auto index = static_cast<uint32_t>(bits >> 46) - 1023 * kPerBlock;
+    return {index / kPerBlock, index % kPerBlock};
+  }
+  uint64_t middle_ns() const {
+    const uint64_t in_64ths = kPerBlock + in_block;
+    if (block < 6) return in_64ths >> (6 - block);
+    const uint64_t width = uint64_t{1} << (block - 6);
+    return in_64ths * width + (width - 1) / 2;
+  }
+  static constexpr uint64_t kMostNs = ~uint64_t{0} >> 2;  // 146 years
+};
+
+// One histogram. Memory: 512 bytes for each power of two that was seen.
+class Durations {
+ public:
+  using Block = std::array<uint64_t, DurationBucket::kPerBlock>;
+
+  void Add(uint32_t block, const uint64_t* counts);
+  uint64_t count() const { return count_; }
+  // The duration at rank ceil(q * count()), 0 < q <= 1; 0 if there is none.
+  uint64_t QuantileNs(double q) const;
+
+ private:
+  uint64_t count_ = 0;
+  std::array<std::vector<uint64_t>, DurationBucket::kBlocks> blocks_;
+};
+
+// One histogram for each of many sites, filled record by record on one thread.
+class SiteDurations {
+ public:
+  explicit SiteDurations(size_t sites = 0)
+      : blocks_(sites * DurationBucket::kBlocks), counts_(DurationBucket::kPerBlock) {}
+
+  void Add(uint32_t site, uint64_t duration_ns) {
+    const DurationBucket bucket = DurationBucket::Of(duration_ns);
+    uint32_t& begin = blocks_[size_t{site} * DurationBucket::kBlocks + bucket.block];
+    if (begin == 0) [[unlikely]]
+      begin = NewBlock();
+    ++counts_[begin + bucket.in_block];
+  }
+  void Merge(const SiteDurations& other);
+  void AddTo(uint32_t site, Durations& durations) const;
+
+ private:
+  uint32_t NewBlock();
+
+  std::vector<uint32_t> blocks_;  // by site and block: where in counts_ it begins, 0: none
+  std::vector<uint64_t> counts_;
+};
+
+}  // namespace hotproof::analyzers
