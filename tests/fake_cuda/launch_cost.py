@@ -16,8 +16,8 @@ def run(environment):
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "result.json")
         subprocess.run(
-            [BENCHMARK, f"--benchmark_out={out}", "--benchmark_repetitions=5"], check=True,
-            stdout=subprocess.DEVNULL,
+            [BENCHMARK, f"--benchmark_out={out}", "--benchmark_repetitions=5", "--benchmark_min_time=0.05"], check=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env={**os.environ, "LD_LIBRARY_PATH": DRIVER, "HOTPROOF_CUPTI": CUPTI,
                  **{name: value.replace("FOLDER", folder) for name, value in environment.items()}})
         rows = json.load(open(out))["benchmarks"]
