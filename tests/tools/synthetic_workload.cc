@@ -177,13 +177,14 @@ uint32_t SyntheticWorkload::Step(uint64_t most_records) {
       record.node = node++;
       record.default_site = CapturedSite(at.site);
     }
-    // Eager launches wait for the host; graph nodes follow each other closely.
+    // Eager launches wait for the host; graph nodes follow each other closely, one in five less so.
+    const double jitter_ns = random_.Below(5) == 0 ? 200 : 30;
     const double gap_ns =
-        eager_ ? 2500 + 900 * random_.Normal() : at.gap_ns + 40 * random_.Normal();
+        eager_ ? 2500 + 900 * random_.Normal() : at.gap_ns + jitter_ns * random_.Normal();
     record.correlation_id = correlation_id_;
     record.start_ns = now_ns_ + Ticks(gap_ns);
     record.end_ns = record.start_ns +
-                    Ticks(site.duration_ns + (40 + 0.016 * site.duration_ns) * random_.Normal());
+                    Ticks(site.duration_ns + (30 + 0.02 * site.duration_ns) * random_.Normal());
     record.stream = 1;
     record.attributes = at.site + 1;
     now_ns_ = record.end_ns;
