@@ -199,9 +199,13 @@ const Node* ItaniumParser::ParseLiteral() {
   if (code == 'b') {
     return factory_.Make(Node::Kind::kLiteral, digits == "0" ? "false" : "true");
   }
+  if (code == 'f' || code == 'd' || code == 'e' || code == 'g') {  // its bits, no number
+    return factory_.Make(Node::Kind::kOpaque,
+                         factory_.Save(Cat("(", BuiltinType(code), ")[", digits, "]")));
+  }
   if (digits.empty()) digits = "0";  // nullptr
   for (const char c : digits) {
-    if (!IsDigit(c)) return factory_.Make(Node::Kind::kOpaque, digits);  // a float's bits
+    if (!IsDigit(c)) return factory_.Make(Node::Kind::kOpaque, digits);
   }
   if (negative) digits = factory_.Concat("-", digits);
   if (type != nullptr)

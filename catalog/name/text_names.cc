@@ -46,7 +46,8 @@ bool TextParser::EntersFunctionScope() {
 
 const Node* TextParser::ParseComponent(const Node* scope, uint32_t depth) {
   const char first = Peek();
-  if ((first == '(' && Consume(kAnonymous)) || (first == '<' && Consume("<unnamed>"))) {
+  if ((first == '(' && Consume(kAnonymous)) || (first == '<' && Consume("<unnamed>")) ||
+      (first == '{' && Consume("{anonymous}"))) {
     return factory_.Make(Node::Kind::kName, kAnonymous, scope);
   }
   if (first == '{' || first == '[') return ParseUnnamed(scope, depth);
@@ -59,7 +60,7 @@ const Node* TextParser::ParseComponent(const Node* scope, uint32_t depth) {
   } else if (IsBuiltinWord(identifier)) {
     identifier = TakeBuiltin(identifier);
   } else if (identifier == "decltype") {
-    return TakeOpaqueParentheses();
+    return TakeDecltype();
   }
   if (Peek() == '[' && Peek(1) == 'a' && text_.substr(at_).starts_with("[abi:")) SkipBrackets();
   if (Peek() != '<') return factory_.Make(Node::Kind::kName, identifier, scope);
@@ -102,15 +103,18 @@ std::string_view TextParser::TakeBuiltin(std::string_view first) {
     }
     words.append(" ").append(word);
   }
-  return words == first ? first : factory_.Save(BuiltinSpelling(words));
+  const std::string_view spelling = BuiltinSpelling(words);
+  return spelling == first ? first : factory_.Save(spelling);
 }
 
-const Node* TextParser::TakeOpaqueParentheses() {
+// After the keyword. Its expression is evidence of nothing.
+const Node* TextParser::TakeDecltype() {
   SkipSpaces();
   if (Peek() != '(') return nullptr;
   const size_t begin = at_;
   SkipBrackets();
-  return factory_.Make(Node::Kind::kOpaque, text_.substr(begin, at_ - begin));
+  const std::string_view text = factory_.Concat("decltype", text_.substr(begin, at_ - begin));
+  return factory_.Make(Node::Kind::kOpaque, text);
 }
 
 // {lambda(int)#1}, [lambda(int) (instance 1)], {unnamed type#1}

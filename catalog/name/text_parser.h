@@ -53,7 +53,7 @@ class TextParser {
   void SkipBrackets();
   std::string_view TakeOperator();
   std::string_view TakeBuiltin(std::string_view first);
-  const Node* TakeOpaqueParentheses();
+  const Node* TakeDecltype();
   const Node* ParseUnnamed(const Node* scope, uint32_t depth);
 
   // text_arguments.cc: template arguments and parameters

@@ -23,6 +23,7 @@ bool IsBuiltinWord(std::string_view word) {
 }
 
 std::string_view BuiltinSpelling(std::string_view words) {
+  if (words == "unsigned") return "unsigned int";
   if (words != "unsigned int" && words != "signed int") ConsumeSuffix(&words, " int");
   return words;
 }

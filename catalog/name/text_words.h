@@ -15,7 +15,7 @@ inline bool IsIdentifierStart(char c) { return IsAlpha(c) || c == '_' || c == '$
 
 // A word of a builtin type's name, which can have several ("unsigned long").
 bool IsBuiltinWord(std::string_view word);
-// One spelling: "long int" and "long" are one type.
+// One spelling: "long int" and "long" are one type, and so are "unsigned" and "unsigned int".
 std::string_view BuiltinSpelling(std::string_view words);
 // How c++filt marks an integer literal of a type that nsys spells as a cast: "u" for "unsigned
 // int".

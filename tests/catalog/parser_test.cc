@@ -43,6 +43,9 @@ TEST(ItaniumParser, ReadsWhatKernelsUse) {
       {"_ZZ1gvENKUlvE_clEv", "g()::{lambda()#1}::operator()"},
       {"_Z3fooIDF16_DhE", "foo<_Float16, half>"},
       {"_ZN1a3fooB5cxx11Ev", "a::foo"},
+      {"_Z3fooILf40000000ELd3ff8000000000000EEvv",
+       "foo<(float)[40000000], (double)[3ff8000000000000]>"},
+      {"_Z3fooILc97ELDn0EDnEvv", "foo<(char)97, (decltype(nullptr))0, decltype(nullptr)>"},
   };
   for (const auto& [mangled, canonical] : kNames)
     EXPECT_EQ(Canonical(mangled), canonical) << mangled;
@@ -79,6 +82,16 @@ TEST(TextParser, ReadsEveryPrintersForms) {
       {"foo<>()", "foo<>"},
       {"foo<(sizeof...(T)) + 1, int>()", "foo<(sizeof...(T)) + 1, int>"},
       {"void foo<int>(int) [clone .constprop.0]", "foo<int>"},
+      // What c++filt prints of the mangled names above.
+      {"void foo<(float)[40000000], (double)[3ff8000000000000]>()",
+       "foo<(float)[40000000], (double)[3ff8000000000000]>"},
+      {"void foo<(char)97, (decltype(nullptr))0, decltype(nullptr)>()",
+       "foo<(char)97, (decltype(nullptr))0, decltype(nullptr)>"},
+      {"foo<unsigned, unsigned*, long int, long long int, unsigned short int>()",
+       "foo<unsigned int, unsigned int*, long, long long, unsigned short>"},
+      {"foo<(unsigned)3, (unsigned long int)3>()", "foo<3u, 3ul>"},
+      {"{anonymous}::foo<ns::{anonymous}::x>()",
+       "(anonymous namespace)::foo<ns::(anonymous namespace)::x>"},
   };
   for (const auto& [text, canonical] : kNames) EXPECT_EQ(Canonical(text), canonical) << text;
 }
