@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <vector>
+
+#include "catalog/classifier.h"
 
 namespace hotproof::analyzers {
 namespace {
@@ -88,6 +91,122 @@ TEST(ShapeEvidence, DimsOfTheNameAreInferredAndTheOthersAbsent) {
   const Shape shape = ShapeFrom({}, named);
   EXPECT_EQ(shape, (Shape{std::nullopt, 34816, 5120, Provenance::kName}));
   EXPECT_FALSE(shape.complete());
+}
+
+trace::LibraryCall Call(uint64_t m, uint64_t n, uint64_t k) {
+  trace::LibraryCall call;
+  call.set_entry_point("cublasGemmEx");
+  call.set_m(m);
+  call.set_n(n);
+  call.set_k(k);
+  return call;
+}
+
+TEST(ShapeEvidence, AColumnMajorCallHasItsMInside) {
+  trace::Tables tables;
+  trace::Site site;
+  *site.mutable_library_call() = Call(96, 8, 5120);
+  const catalog::KernelClass bf16 = Class("bf16");
+  EXPECT_EQ(ShapeOf(site, {bf16, {}}, tables, nullptr),
+            (Shape{8, 96, 5120, Provenance::kLibraryCall}));
+  site.mutable_library_call()->set_order_d(1);
+  site.mutable_library_call()->set_batch(12);
+  EXPECT_EQ(ShapeOf(site, {bf16, {}}, tables, nullptr),
+            (Shape{96, 8, 5120, Provenance::kLibraryCall, 12}));
+}
+
+TEST(ShapeEvidence, GroupsOfDifferentExtentsAreNotComplete) {
+  trace::Tables tables;
+  trace::Site site;
+  *site.mutable_library_call() = Call(64, 0, 256);
+  EXPECT_EQ(ShapeOf(site, {Class("bf16"), {}}, tables, nullptr), Shape());
+}
+
+// A launch of hotproof's own kernel, whose arguments begin with M, N, K.
+class Arguments : public ::testing::Test {
+ protected:
+  Arguments() {
+    tables_.kernels.resize(2);
+    tables_.kernels[1].add_parameter_offsets(0);
+    tables_.kernels[1].add_parameter_sizes(64);
+    tables_.tensor_maps.resize(1);
+    site_.set_kernel_id(1);
+    Put({7, 14336, 5120});
+  }
+
+  void Put(const std::vector<int32_t>& words) {
+    std::string bytes(64, '\0');
+    std::memcpy(bytes.data(), words.data(), 4 * words.size());
+    site_.set_arguments(bytes);
+  }
+  void AddMap(const std::vector<uint64_t>& dims) {
+    trace::TensorMap& map = tables_.tensor_maps.emplace_back();
+    for (const uint64_t dim : dims) map.add_global_dims(dim);
+    trace::TensorMapUse* use = site_.add_tensor_maps();
+    use->set_tensor_map_id(tables_.tensor_maps.size() - 1);
+    use->set_argument_offset(128 * tables_.tensor_maps.size());
+  }
+  Shape Read() {
+    const std::string name = "hotproof::kernel::sm90_fp8_gemm_1x128_128x128<8, false>";
+    catalog::KernelClass kernel_class = classifier_.Classify(name);
+    kernel_class.n = named_n_;
+    const auto layouts = classifier_.LayoutsOf(name, kernel_class);
+    contradiction_.clear();
+    return ShapeOf(site_, {kernel_class, layouts}, tables_, &contradiction_);
+  }
+
+  const catalog::Classifier classifier_ = *catalog::Classifier::Create();
+  trace::Tables tables_;
+  trace::Site site_;
+  std::optional<int64_t> named_n_;
+  std::string contradiction_;
+};
+
+TEST_F(Arguments, ComeFirstAndAllSourcesMayAgree) {
+  const Shape expected{7, 14336, 5120, Provenance::kArguments};
+  EXPECT_EQ(Read(), expected);
+  AddMap({5120, 7});
+  AddMap({5120, 14336});
+  AddMap({14336, 7});
+  *site_.mutable_library_call() = Call(14336, 7, 5120);
+  named_n_ = 14336;
+  EXPECT_EQ(Read(), expected);
+  EXPECT_EQ(contradiction_, "");
+}
+
+TEST_F(Arguments, AreExchangedWhereTheOutputsMapSaysSo) {
+  AddMap({5120, 14336});
+  AddMap({5120, 7});
+  AddMap({7, 14336});  // D has 7 inside
+  EXPECT_EQ(Read(), (Shape{14336, 7, 5120, Provenance::kArguments}));
+}
+
+TEST_F(Arguments, ContradictedByTensorMapsCallOrNameAreNotUsed) {
+  AddMap({5120, 8});
+  AddMap({5120, 14336});
+  AddMap({14336, 8});
+  EXPECT_EQ(Read(), Shape());
+  EXPECT_EQ(contradiction_, "arguments say 7 x 14336 x 5120, tensor maps 8 x 14336 x 5120");
+  site_.clear_tensor_maps();
+  *site_.mutable_library_call() = Call(14336, 7, 5119);
+  EXPECT_EQ(Read(), Shape());
+  EXPECT_NE(contradiction_.find("cublasGemmEx was asked for 7 x 14336 x 5119"), std::string::npos);
+  site_.clear_library_call();
+  named_n_ = 4096;
+  EXPECT_EQ(Read(), Shape());
+  EXPECT_EQ(contradiction_, "arguments say 7 x 14336 x 5120, the kernel's name ? x 4096 x ?");
+  named_n_.reset();
+  Put({0, 14336, 5120});
+  EXPECT_EQ(Read(), Shape());
+  EXPECT_EQ(contradiction_, "arguments do not fit layout custom.fp8_gemm: m would be 0");
+}
+
+TEST_F(Arguments, ThatWereMaskedSayNothing) {
+  site_.add_masked_offsets(0);
+  EXPECT_EQ(Read(), Shape());
+  EXPECT_EQ(contradiction_, "");
+  *site_.mutable_library_call() = Call(14336, 7, 5120);
+  EXPECT_EQ(Read(), (Shape{7, 14336, 5120, Provenance::kLibraryCall}));
 }
 
 TEST(ShapeEvidence, NothingKnownIsUnknownNotZero) {
