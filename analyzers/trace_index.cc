@@ -29,7 +29,9 @@ TraceIndex::TraceIndex(const trace::Tables& tables, const catalog::Classifier& c
   LayOutSlots();
   CountLaunches();
   FindClockRange();
-  for (const trace::Stream& stream : tables.streams) stream_device_.push_back(stream.device_id());
+  for (const trace::Stream& stream : tables.streams) {
+    stream_device_.push_back(std::min(stream.device_id(), kUnknownDevice));
+  }
 }
 
 void TraceIndex::ClassifyKernels(const catalog::Classifier& classifier) {

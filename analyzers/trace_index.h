@@ -75,6 +75,9 @@ class TraceIndex {
   std::string VariantOfSite(uint32_t site) const;
 
   // ---- clocks
+  // Below kUnknownDevice, or it: a stream that only synchronizations name has no device, and tables
+  // are kept by device.
+  static constexpr uint32_t kUnknownDevice = 1024;
   uint32_t device_of_stream(uint32_t stream) const {
     return stream < stream_device_.size() ? stream_device_[stream] : 0;
   }

@@ -66,6 +66,15 @@ TEST(Completeness, EverythingRecorded) {
             "COMPLETE: all 17 kernel launches were recorded");
 }
 
+TEST(Completeness, AStreamWithoutADeviceCostsNoTableOfDevices) {
+  const Judged judged = Judge(
+      "stream { id: 1 device_id: 4294967295 } step { launch { graph: 1 stream: 1 times: 4 } }");
+  EXPECT_EQ(judged.completeness().expected(), 17);
+  EXPECT_EQ(judged.completeness().recorded(), 17);
+  ASSERT_EQ(judged.result().devices.size(), 1u);
+  EXPECT_EQ(judged.result().devices[0].device(), analyzers::TraceIndex::kUnknownDevice);
+}
+
 TEST(Completeness, CapturingIsNoLaunchAndReplaysAreMultipliedOut) {
   // One capture and three replays of two nodes are six launches.
   const Judged judged{Analyse(ParseTrace(R"(
