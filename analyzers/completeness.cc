@@ -64,7 +64,11 @@ bool HasProblem(const trace::Tables& tables, trace::ProblemKind kind) {
                      [=](const trace::Problem& problem) { return problem.kind() == kind; });
 }
 
-bool IsDamage(trace::ReadIssue::Kind kind) { return kind != trace::ReadIssue::Kind::kUnknownField; }
+// Of heads: tables, statistics and snapshots may be gone.
+bool IsDamage(trace::ReadIssue::Kind kind) {
+  return kind != trace::ReadIssue::Kind::kUnknownField &&
+         kind != trace::ReadIssue::Kind::kCorruptColumns;
+}
 
 // The tracer's counts are cumulative for their kind and detail: the last one holds.
 void AddTracerProblems(const trace::Tables& tables, Findings& findings) {
@@ -223,26 +227,28 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
 
   AddTracerProblems(tables, findings);
   AddGraphCaveats(index, findings);
-  bool damaged = !input.chunk_errors.empty();
+  bool damaged = false, columns_lost = !input.chunk_errors.empty();
   for (const trace::ReadIssue& issue : input.issues) {
     damaged |= IsDamage(issue.kind);
+    columns_lost |= issue.kind == trace::ReadIssue::Kind::kCorruptColumns;
     const std::string where = absl::StrCat("at byte ", issue.offset_bytes);
     findings.Add(LossOf(issue.kind), issue.lost_bytes,
                  issue.detail.empty() ? where : absl::StrCat(issue.detail, ", ", where));
   }
   for (const std::string& error : input.chunk_errors) {
-    findings.Add(LossOf(trace::ReadIssue::Kind::kMalformedChunk), 1, error);
+    findings.Add(LossOf(trace::ReadIssue::Kind::kCorruptColumns), 1, error);
   }
 
   const uint64_t counted = CountedLaunches(index);
   AddCounterFindings(index, damaged, counted, findings);
-  const bool count_only =
-      input.counts_only || tables.header.mode() == trace::MODE_COUNT || HasProblem(tables, trace::PROBLEM_NEWER_CUPTI);
+  const bool count_only = input.counts_only || tables.header.mode() == trace::MODE_COUNT ||
+                          HasProblem(tables, trace::PROBLEM_NEWER_CUPTI);
   result.execution_observed = input.times.records > 0;
   Completeness& completeness = result.completeness;
   completeness.set_expected(Number(counted));
   if (!count_only) {
-    const bool entries_lost = damaged || HasProblem(tables, trace::PROBLEM_LAUNCH_ENTRIES_DROPPED);
+    const bool entries_lost =
+        damaged || columns_lost || HasProblem(tables, trace::PROBLEM_LAUNCH_ENTRIES_DROPPED);
     const LaunchMatching::Result matched = std::move(input.matching).Finish(counted, entries_lost);
     FillDevices(index, matched, result);
     AddMatchFindings(matched, input.times, counted, findings);

@@ -4,6 +4,7 @@
 // Gil Tene 2012; GPU timers tick every 32 ns, so up to 4 us a bucket is no coarser than the clock.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -21,8 +22,8 @@ struct DurationBucket {
   // By the exponent and the first six bits of the mantissa of an IEEE double: faster than looking
   // for the highest bit. Exact up to 2^53.
   static DurationBucket Of(uint64_t duration_ns) {
-    const auto at_least_1 = static_cast<int64_t>((duration_ns + (duration_ns == 0)) & kMostNs);
-    const uint64_t bits = std::bit_cast<uint64_t>(static_cast<double>(at_least_1));
+    const auto within = static_cast<int64_t>(std::clamp<uint64_t>(duration_ns, 1, kMostNs));
+    const uint64_t bits = std::bit_cast<uint64_t>(static_cast<double>(within));
     const auto index = static_cast<uint32_t>(bits >> 46) - 1023 * kPerBlock;
     return {index / kPerBlock, index % kPerBlock};
   }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace hotproof::analyzers {
@@ -84,7 +85,11 @@ std::vector<std::string> FoldTrace(const trace::TraceReader& reader,
     }
   };
   std::vector<std::thread> pool;
-  for (size_t worker = 1; worker < threads; ++worker) pool.emplace_back(work, worker);
+  try {
+    for (size_t worker = 1; worker < threads; ++worker) pool.emplace_back(work, worker);
+  } catch (const std::system_error&) {
+    // A limit on threads: fewer do the same work.
+  }
   work(0);
   for (std::thread& thread : pool) thread.join();
 

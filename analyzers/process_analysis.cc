@@ -1,5 +1,6 @@
 #include "analyzers/process_analysis.h"
 
+#include <algorithm>
 #include <array>
 
 #include "analyzers/launch_matching.h"
@@ -16,10 +17,28 @@ bool ProcessAnalysis::eager_order_proven() const {
 }
 
 bool HeadsTellCounts(const trace::Tables& tables) {
+  uint64_t in_chunks = 0, by_site = 0;
+  for (const trace::ChunkStatistics& chunk : tables.chunk_statistics) {
+    in_chunks += chunk.record_count();
+  }
+  for (const uint64_t records : tables.site_records) by_site += records;
+  if (by_site != in_chunks) return false;
+  if (tables.header.mode() == trace::MODE_COUNT) return in_chunks == 0;
+  if (!tables.has_footer) return false;
+  for (const trace::Problem& problem : tables.problems) {
+    if (problem.kind() == trace::PROBLEM_CUPTI_DROPPED_RECORDS ||
+        problem.kind() == trace::PROBLEM_RECORDS_DISCARDED ||
+        problem.kind() == trace::PROBLEM_LAUNCH_ENTRIES_DROPPED) {
+      return false;
+    }
+  }
   const std::vector<uint64_t> asked = tables.LaunchesBySite(tables.asked);
-  if (!tables.site_records.empty() && tables.site_records[0] != 0) return false;
-  for (size_t site = 1; site < tables.site_records.size(); ++site) {
-    if (tables.site_records[site] > (site < asked.size() ? asked[site] : 0)) return false;
+  const auto at = [](const std::vector<uint64_t>& values, size_t site) {
+    return site < values.size() ? values[site] : 0;
+  };
+  if (at(tables.site_records, 0) != 0) return false;
+  for (size_t site = 1; site < std::max(asked.size(), tables.site_records.size()); ++site) {
+    if (at(tables.site_records, site) != at(asked, site)) return false;
   }
   return true;
 }

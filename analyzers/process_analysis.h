@@ -40,9 +40,9 @@ struct AnalyzeOptions {
   std::vector<trace::Manifest> manifests;  // of the runs the trace may be of
 };
 
-// Whether what was asked can be told, and checked against what ran, without the columns: by the
-// chunks' statistics no site ran more often than it was asked for, and every record has a site.
-// (Fewer is no contradiction: missing records make times a lower bound, not counts.)
+// Whether what was asked can be told, and checked against what ran, without the columns: the process
+// ended cleanly, lost no record, and by the chunks' statistics each site ran exactly as often as it
+// was asked for. Fewer is no contradiction of the counts, but could hide a record too many.
 bool HeadsTellCounts(const trace::Tables& tables);
 
 ProcessAnalysis AnalyzeTrace(std::unique_ptr<const trace::TraceReader> reader,

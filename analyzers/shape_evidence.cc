@@ -237,6 +237,10 @@ Shape ShapeOf(const trace::Site& site, const KernelEvidence& kernel, const trace
                                Text(shape.complete() ? shape : mapped), ", ",
                                site.library_call().entry_point(), " was asked for ", Text(called)));
   }
+  if (!Agree(named, called) && !Agree(Exchanged(named), called)) {
+    return refuse(absl::StrCat("the kernel's name says ", Text(named), ", ",
+                               site.library_call().entry_point(), " was asked for ", Text(called)));
+  }
   if (!shape.batch) shape.batch = called.batch;
   // What is compiled into the kernel is as exact as what it is given.
   if (!shape.m) shape.m = named.m;

@@ -55,7 +55,7 @@ class RecentLines {
     AppendJsonLine(name, classifier_.Classify(name), out);
     taken_bytes_ += name.size() + out.size() - begin;
     if (taken_bytes_ > kMaxBytes) {
-      entries_.assign(entries_.size(), {});
+      entries_ = std::vector<Entry>(entries_.size());  // emptied strings would keep their memory
       taken_bytes_ = 0;
       return;
     }

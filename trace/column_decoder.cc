@@ -61,8 +61,11 @@ class Templates {
     uint32_t target = 0;
     for (size_t i = 0; i < count; ++i) {
       const uint32_t next = target + targets.Delta32();
-      end += nodes.Small();
-      if ((i != 0 && next <= target) || end > kMaxPendingEntries) return Contradiction("templates");
+      const uint64_t more = nodes.Small();
+      if ((i != 0 && next <= target) || more > kMaxPendingEntries - end) {
+        return Contradiction("templates");
+      }
+      end += more;
       targets_[i] = target = next;
       ends_[i] = end;
     }

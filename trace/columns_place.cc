@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include "xxhash.h"
@@ -40,7 +41,11 @@ std::vector<size_t> FindDamagedColumns(const File& file, std::span<const Columns
   size_t workers = threads > 0 ? threads : std::thread::hardware_concurrency();
   workers = std::clamp<size_t>(workers, 1, std::max<size_t>(places.size() / 4, 1));
   std::vector<std::thread> pool;
-  for (size_t i = 1; i < workers; ++i) pool.emplace_back(work);
+  try {
+    for (size_t i = 1; i < workers; ++i) pool.emplace_back(work);
+  } catch (const std::system_error&) {
+    // A limit on threads: fewer do the same work.
+  }
   work();
   for (std::thread& thread : pool) thread.join();
   std::vector<size_t> indices;

@@ -30,8 +30,7 @@ ColumnSet ReadColumns(protozero::data_view message) {
   protozero::pbf_reader reader(message);
   while (reader.next()) {
     const uint32_t tag = reader.tag();
-    if (tag < columns.size() &&
-        reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
+    if (tag < columns.size() && reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
       const protozero::data_view view = reader.get_view();
       columns[tag] = VarintColumn({view.data(), view.size()});
     } else {
@@ -80,7 +79,8 @@ absl::Status Decode(ColumnSet columns, const OperationStatistics& statistics, co
     if (i < timed) {
       const uint64_t gap_ns = columns[wire::kOperationStartGapsNs].Large();
       previous.duration_ns += columns[wire::kOperationDurationsNs].Delta64();
-      if (start_ns + gap_ns < start_ns || start_ns + gap_ns + previous.duration_ns < start_ns) {
+      if (start_ns + gap_ns < start_ns ||
+          start_ns + gap_ns + previous.duration_ns < start_ns + gap_ns) {
         return Contradiction("an operation's time is out of range");
       }
       out.start_ns[i] = start_ns += gap_ns;

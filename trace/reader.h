@@ -23,6 +23,7 @@ struct ReadIssue {
   enum class Kind {
     kTornTail,        // the last frame is incomplete: its chunk is lost
     kCorruptFrame,    // a frame in the middle does not decode; skipped to the next one
+    kCorruptColumns,  // a chunk's head is whole, its launches and records are not
     kMissingChunk,    // sequence numbers jump
     kMalformedChunk,  // decodes, but its columns contradict each other
     kUnknownField,    // of a newer minor version; named and skipped

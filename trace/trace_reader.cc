@@ -143,7 +143,7 @@ void Reader::DropDamagedColumns(int threads, TableBuilder& builder) {
   if (damaged.empty()) return;
   for (const size_t index : damaged) {
     const ColumnsPlace& place = places_[index];
-    issues_.push_back({ReadIssue::Kind::kCorruptFrame, place.offset_bytes, place.size_bytes,
+    issues_.push_back({ReadIssue::Kind::kCorruptColumns, place.offset_bytes, place.size_bytes,
                        absl::StrCat("the columns of chunk ", place.sequence,
                                     " are not the bytes that were written")});
     if (const auto statistics = ReadStatistics(index); statistics.ok()) {

@@ -29,6 +29,10 @@ TEST(DurationsTest, EveryBucketHoldsItsMiddleAndFollowsTheOneBefore) {
     }
   }
   EXPECT_EQ(DurationBucket::Of(0).middle_ns(), 1u);
+  for (uint64_t value = uint64_t{1} << 55; value != 0; value += uint64_t{1} << 55) {
+    EXPECT_LT(DurationBucket::Of(value).block, DurationBucket::kBlocks) << value;
+    EXPECT_GE(DurationBucket::Of(value).block, 55u) << value;
+  }
   EXPECT_LT(DurationBucket::Of(~uint64_t{0}).block, DurationBucket::kBlocks);
   uint64_t before = DurationBucket::Of(127).block * 64 + DurationBucket::Of(127).in_block;
   for (uint64_t value = 128; value < 100'000; ++value) {

@@ -153,19 +153,34 @@ TEST(SlotTimesTest, CountsAloneNeedNoColumns) {
             whole.processes[0].completeness.completeness.expected());
 }
 
-TEST(SlotTimesTest, HeadsTellCountsUnlessASiteRanMoreOftenThanAsked) {
+TEST(SlotTimesTest, HeadsTellCountsOnlyWhereEachSiteRanAsOftenAsAsked) {
   trace::Tables tables;
   tables.sites.resize(3);
   tables.graphs.resize(1);
   tables.asked.sites = {0, 5, 7};
   tables.asked.graphs = {0};
-  EXPECT_TRUE(analyzers::HeadsTellCounts(tables));
-  tables.site_records = {0, 5, 6};
-  EXPECT_TRUE(analyzers::HeadsTellCounts(tables));
-  tables.site_records = {0, 5, 8};
+  tables.has_footer = true;
+  trace::ChunkStatistics& chunk = tables.chunk_statistics.emplace_back();
+  const auto tell = [&](std::vector<uint64_t> site_records, uint64_t in_chunk) {
+    tables.site_records = std::move(site_records);
+    chunk.set_record_count(in_chunk);
+    return analyzers::HeadsTellCounts(tables);
+  };
+  EXPECT_TRUE(tell({0, 5, 7}, 12));
+  EXPECT_FALSE(tell({0, 5, 6}, 11));  // a missing record could hide one too many
+  EXPECT_FALSE(tell({0, 5, 8}, 13));
+  EXPECT_FALSE(tell({1, 5, 6}, 12));
+  EXPECT_FALSE(tell({0, 5, 7}, 13));  // the sums by site are not whole
+  EXPECT_FALSE(tell({}, 0));
+  EXPECT_TRUE(tell({0, 5, 7}, 12));
+  tables.problems.emplace_back().set_kind(trace::PROBLEM_CUPTI_DROPPED_RECORDS);
   EXPECT_FALSE(analyzers::HeadsTellCounts(tables));
-  tables.site_records = {1, 5, 6};
+  tables.problems.clear();
+  tables.has_footer = false;  // killed: a tail may be missing
   EXPECT_FALSE(analyzers::HeadsTellCounts(tables));
+  tables.header.set_mode(trace::MODE_COUNT);
+  EXPECT_FALSE(analyzers::HeadsTellCounts(tables));
+  EXPECT_TRUE(tell({}, 0));
 }
 
 }  // namespace

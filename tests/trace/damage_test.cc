@@ -94,7 +94,7 @@ TEST_F(DamageTest, TornAtEveryByte) {
 
 TEST_F(DamageTest, CorruptColumnsLoseTheirRecordsAlone) {
   auto reader = Open(FlipIn(2));
-  ASSERT_THAT(reader->issues(), ElementsAre(Is(Kind::kCorruptFrame)));
+  ASSERT_THAT(reader->issues(), ElementsAre(Is(Kind::kCorruptColumns)));
   EXPECT_EQ(reader->issues()[0].offset_bytes, frames_[2]);
   EXPECT_EQ(reader->issues()[0].lost_bytes, frames_[3] - frames_[2]);
   EXPECT_EQ(reader->chunk_count(), 2u);
@@ -303,6 +303,16 @@ TEST_F(DamageTest, ColumnsThatContradictEachOtherAreRefused) {
       {"no untimed group", [](Chunk& c) { c.mutable_records()->set_untimed_groups(0, -9); }},
       {"no launches", [](Chunk& c) { c.clear_launches(); }},
       {"other sequence", [](Chunk& c) { c.set_sequence(9); }},
+      {"predictions whose number wraps",
+       [](Chunk& c) {
+         Records& records = *c.mutable_records();
+         records.clear_template_targets();
+         records.clear_template_nodes();
+         for (int i = 0; i < 2; ++i) records.add_template_targets(1);
+         // 10, then 2^64 - 5: more than the schema's 32 bits, as a file may hold
+         records.GetReflection()->MutableUnknownFields(&records)->AddLengthDelimited(
+             Records::kTemplateNodesFieldNumber, "\x0A\xFB\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01");
+       }},
   };
   for (const auto& [name, change] : changes) {
     SCOPED_TRACE(name);

@@ -143,6 +143,7 @@ void PrintTables(const TraceReader& reader) {
     static const std::map<ReadIssue::Kind, const char*> kNames = {
         {ReadIssue::Kind::kTornTail, "torn"},
         {ReadIssue::Kind::kCorruptFrame, "corrupt"},
+        {ReadIssue::Kind::kCorruptColumns, "corrupt"},
         {ReadIssue::Kind::kMissingChunk, "missing"}};
     if (!kNames.contains(issue.kind)) continue;  // the second reader just goes on
     std::printf("issue %s %lu %lu\n", kNames.at(issue.kind), issue.offset_bytes, issue.lost_bytes);
