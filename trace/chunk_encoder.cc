@@ -257,7 +257,7 @@ void ChunkEncoder::AddSite(const SiteEntry& site) {
   PutUint(to, 20, site.api_cbid);
   PutUint(to, 21, site.unattributed);
   if (site.library_call != nullptr) PutLibraryCall(to, 22, *site.library_call);
-  PutBytes(to, 23, site.launching_library);
+  PutString(to, 23, site.launching_library);
 }
 
 void ChunkEncoder::AddGraph(const GraphEntry& graph) {

@@ -87,6 +87,8 @@ std::string Cut(std::string_view text) {
 }
 
 std::string LastComponent(std::string_view path) {
+  // What follows in a URL may be a key.
+  if (path.find("://") != std::string_view::npos) path = path.substr(0, path.find_first_of("?#"));
   while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   const size_t slash = path.rfind('/');
   return Cut(slash == std::string_view::npos ? path : path.substr(slash + 1));

@@ -31,8 +31,8 @@ Session::Session(Config config, std::string chained_injection)
       cupti_(Cupti::Load(config_)),
       driver_(Driver::Load()),
       start_realtime_ns_(RealtimeNs()),
-      collection_(std::make_unique<Collection>(config_.out_directory, TraceFileStem(process_), cupti_,
-                                               driver_, pool_)) {}
+      collection_(std::make_unique<Collection>(config_.out_directory, TraceFileStem(process_),
+                                               cupti_, driver_, pool_)) {}
 
 void Session::Start(Config config, std::string chained_injection) {
   if (Get() != nullptr) return;
@@ -60,7 +60,8 @@ void Session::Start(Config config, std::string chained_injection) {
 bool Session::Subscribe() {
   if (cupti_.path.empty()) {
     AddProblem(ProblemKind::kCuptiMissing, cupti_.load_error);
-    SayOnce("CUPTI was not found (" + cupti_.load_error + "); nothing is collected; set HOTPROOF_CUPTI");
+    SayOnce("CUPTI was not found (" + cupti_.load_error +
+            "); nothing is collected; set HOTPROOF_CUPTI");
     return false;
   }
   for (const std::string& symbol : cupti_.missing_required) {
@@ -94,7 +95,8 @@ bool Session::Subscribe() {
       AddProblem(ProblemKind::kOtherSubscriber, name);
       SayOnce("another tool uses CUPTI in this process (" + name + "); nothing is collected");
     } else {
-      AddProblem(ProblemKind::kCuptiError, std::string("cuptiSubscribe: ") + cupti_.ResultName(result));
+      AddProblem(ProblemKind::kCuptiError,
+                 std::string("cuptiSubscribe: ") + cupti_.ResultName(result));
       SayOnce(std::string("cuptiSubscribe failed: ") + cupti_.ResultName(result) +
               "; nothing is collected");
     }
@@ -106,11 +108,11 @@ bool Session::Subscribe() {
                             cupti_.version <= trace::kNewestSupportedCupti;
   if (!known_layout) AddProblem(ProblemKind::kNewerCupti, std::to_string(cupti_.version));
   if (config_.mode == Mode::kFull && cupti_.CanTime() && known_layout) {
+    can_time_.store(true);  // before: whoever registers next takes over
     const CUptiResult registered =
         cupti_.ActivityRegisterCallbacks(&OnBufferRequested, &OnBufferCompleted);
-    if (registered == CUPTI_SUCCESS) {
-      can_time_ = true;
-    } else {
+    if (registered != CUPTI_SUCCESS) {
+      can_time_.store(false);
       AddProblem(ProblemKind::kCuptiError,
                  std::string("cuptiActivityRegisterCallbacks: ") + cupti_.ResultName(registered));
     }
@@ -120,12 +122,11 @@ bool Session::Subscribe() {
 
 void Session::EnableCallbacks() {
   for (const CallbackId& callback : CallbacksToEnable()) {
-    const CUptiResult result =
-        cupti_.EnableCallback(1, subscriber_, callback.domain, callback.id);
+    const CUptiResult result = cupti_.EnableCallback(1, subscriber_, callback.domain, callback.id);
     if (result != CUPTI_SUCCESS && IsCallbackRequired(callback)) {
-      AddProblem(ProblemKind::kCuptiError, "cuptiEnableCallback " + std::to_string(callback.domain) +
-                                               " " + std::to_string(callback.id) + ": " +
-                                               cupti_.ResultName(result));
+      AddProblem(ProblemKind::kCuptiError,
+                 "cuptiEnableCallback " + std::to_string(callback.domain) + " " +
+                     std::to_string(callback.id) + ": " + cupti_.ResultName(result));
     }
   }
 }
@@ -184,22 +185,26 @@ void Session::AddDevices() {
 }
 
 void Session::EnableTiming() {
-  if (!can_time_ || taken_over_.load()) return;
+  if (!can_time_.load() || taken_over_.load()) return;
+  trace::HeaderEntry header;
+  if (config_.record == Record::kOperations) EnableOperations(header);
+  // Last: between this and `timing_` other threads' kernels have records that no launch explains.
   const CUptiResult result = cupti_.ActivityEnable(kTimedKind);
   if (result != CUPTI_SUCCESS) {
+    DisableOperations();
     AddProblem(ProblemKind::kCuptiError,
                std::string("cuptiActivityEnable: ") + cupti_.ResultName(result));
     return;
   }
-  trace::HeaderEntry header;
   header.activity_kinds.push_back(kTimedKind);
-  if (config_.record == Record::kOperations) EnableOperations(header);
   timing_.store(true);
+  if (taken_over_.load()) timing_.store(false);  // meanwhile
   std::lock_guard lock(collection_->file.mutex());
   if (trace::Writer* writer = collection_->file.writer_locked()) writer->AddHeader(header);
 }
 
-// A kind that this CUPTI refuses says nothing against the kernels: the header lists it, no problem does.
+// A kind that this CUPTI refuses says nothing against the kernels: the header lists it, no problem
+// does.
 void Session::EnableOperations(trace::HeaderEntry& header) {
   // A program that asks an event again and again whether it is done would fill the trace.
   if (cupti_.EnableAllSyncRecords != nullptr) cupti_.EnableAllSyncRecords(0);
@@ -213,13 +218,18 @@ void Session::EnableOperations(trace::HeaderEntry& header) {
   }
 }
 
+void Session::DisableOperations() {
+  if (trace::QuirkApplies("disable_deadlock", cupti_.version)) return;
+  for (const CUpti_ActivityKind kind : operation_kinds_) cupti_.ActivityDisable(kind);
+}
+
 void Session::StopTiming(const char* why) {
   if (!timing_.exchange(false)) return;
   // Where disabling can deadlock the kinds stay on, and their records are discarded as they come.
   if (!trace::QuirkApplies("disable_deadlock", cupti_.version)) {
     cupti_.ActivityDisable(kTimedKind);
-    for (const CUpti_ActivityKind kind : operation_kinds_) cupti_.ActivityDisable(kind);
   }
+  DisableOperations();
   SayOnce(std::string(why) + "; launches are still counted, but no longer timed");
 }
 
@@ -227,8 +237,7 @@ void Session::Mark(const char* label) {
   if (label == nullptr) return;
   TraceFile& file = collection_->file;
   std::lock_guard lock(file.mutex());
-  const uint64_t boundary =
-      collection_->records.ExtendLocked(collection_->launches.newest() + 1);
+  const uint64_t boundary = collection_->records.ExtendLocked(collection_->launches.newest() + 1);
   file.SnapshotLocked(SnapshotReason::kMark, boundary, 0, label);
 }
 
@@ -237,11 +246,17 @@ void Session::AddProblem(ProblemKind kind, const std::string& detail) {
 }
 
 void Session::OnBuffersTakenOver(const std::string& by) {
-  if (!can_time_ || taken_over_.exchange(true)) return;
-  // What is finished still comes to us. The kind stays on: the other tool may want it.
-  if (timing_.exchange(false)) cupti_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_NONE);
-  collection_->file.CountProblem(ProblemKind::kOtherSubscriber, "activity buffers taken over by " + by);
-  SayOnce(by + " took over CUPTI's activity buffers; launches are still counted, but no longer timed");
+  if (!can_time_.load() || taken_over_.exchange(true)) return;
+  // What is finished still comes to us. The kernels' kind stays on: the other tool may want it. The
+  // others go: it enables what it wants after this, and would be given the rest for ever.
+  if (timing_.exchange(false)) {
+    cupti_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_NONE);
+    DisableOperations();
+  }
+  collection_->file.CountProblem(ProblemKind::kOtherSubscriber,
+                                 "activity buffers taken over by " + by);
+  SayOnce(by +
+          " took over CUPTI's activity buffers; launches are still counted, but no longer timed");
 }
 
 void Session::OnForeignBuffer() {
@@ -306,7 +321,8 @@ void Session::FlushOnce(bool last) {
   const uint64_t lost_work = LostWork().load(std::memory_order_relaxed);
   if (lost_work != lost_work_reported_) {
     lost_work_reported_ = lost_work;
-    collection.file.AddProblem(ProblemKind::kInternal, lost_work, "callbacks could not finish: no memory");
+    collection.file.AddProblem(ProblemKind::kInternal, lost_work,
+                               "callbacks could not finish: no memory");
   }
   if (!collection.file.Flush() || collection.file.disk_failed()) {
     StopTiming("the trace cannot be written (disk full or too slow?)");
@@ -364,7 +380,8 @@ void Session::Finish(const char* reason) {
   collection.file.FlushLocked();
   lock.unlock();
   const uint64_t now_ns = MonotonicNs();
-  if (now_ns < deadline_ns) writer->AwaitWritten(static_cast<unsigned>((deadline_ns - now_ns) / 1000000));
+  if (now_ns < deadline_ns)
+    writer->AwaitWritten(static_cast<unsigned>((deadline_ns - now_ns) / 1000000));
 }
 
 void Session::InForkedChild() {

@@ -81,6 +81,7 @@ class Session {
   bool StartFlushThread();
   void EnableTiming();
   void EnableOperations(trace::HeaderEntry& header);
+  void DisableOperations();
   void AddDevices();
   static void* FlushThread(void* session);
   void FlushLoop();
@@ -106,7 +107,7 @@ class Session {
   std::mutex context_mutex_;
   std::atomic<bool> has_context_{false};
 
-  bool can_time_ = false;  // CUPTI has what timing needs, and full mode is asked for
+  std::atomic<bool> can_time_{false};  // CUPTI has what timing needs, and full mode is asked for
   std::atomic<bool> timing_{false};
   std::atomic<bool> taken_over_{false};
   // Kinds beside kernels' that are on; written before `timing_` is set.

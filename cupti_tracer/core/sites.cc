@@ -275,14 +275,21 @@ uint32_t Sites::ResolveSlow(const LaunchDescription& d, KernelInfo& kernel,
       library_calls_.insert(call.hash);
     } else {
       call = {};
+      if (!library_calls_overflowed_) {
+        library_calls_overflowed_ = true;
+        file_.AddProblemLocked(ProblemKind::kArgumentSetsOverflowed, 1, "library calls");
+      }
     }
   }
   const uint64_t key = KeyOf(d, kernel.id, WithLibraryCall(hash, call.hash));
   auto found = site_ids_.find(key);
   if (found != site_ids_.end()) return found->second;
-  lock.unlock();
-  const std::string launching_library = LaunchingLibrary();
-  lock.lock();
+  std::string launching_library;
+  if (sites_.size() < file_.counters().site_slots()) {
+    lock.unlock();
+    launching_library = LaunchingLibrary();
+    lock.lock();
+  }
   found = site_ids_.find(key);
   if (found != site_ids_.end()) return found->second;
   trace::SiteEntry evidence;

@@ -129,6 +129,7 @@ class Sites {
   std::unordered_map<uint64_t, uint32_t> site_ids_;
   std::deque<SiteInfo> sites_;
   std::unordered_set<uint64_t> library_calls_;  // hashes
+  bool library_calls_overflowed_ = false;
   std::unordered_map<std::string, uint32_t> tensor_map_ids_;
   std::unordered_map<CUmodule, LoadedModule> modules_;
 };

@@ -1,6 +1,6 @@
-// Stands before cuptiActivityRegisterCallbacks: a process has one pair of activity buffer callbacks, and
-// who registers last has it. torch.profiler does so whenever a profile starts and would otherwise end our
-// timing without a word. The call itself always goes on to CUPTI.
+// Stands before cuptiActivityRegisterCallbacks: a process has one pair of activity buffer
+// callbacks, and who registers last has it. torch.profiler does so whenever a profile starts and
+// would otherwise end our timing without a word. The call itself always goes on to CUPTI.
 #include <cupti.h>
 #include <dlfcn.h>
 
@@ -8,27 +8,12 @@
 
 #include "cupti_tracer/core/guard.h"
 #include "cupti_tracer/core/session.h"
-#include "trace/cupti_search.h"
+#include "cupti_tracer/interpose/real_function.h"
 
 namespace hotproof::tracer {
 namespace {
 
 using Register = decltype(&cuptiActivityRegisterCallbacks);
-
-Register Find(void* handle) {
-  return reinterpret_cast<Register>(dlsym(handle, "cuptiActivityRegisterCallbacks"));
-}
-
-// The caller's own CUPTI, which may be in no scope that we can see: then the one that is loaded.
-Register FindReal() {
-  if (Register next = Find(RTLD_NEXT)) return next;
-  for (std::string_view soname : trace::kCuptiSonames) {
-    if (void* handle = dlopen(std::string(soname).c_str(), RTLD_NOW | RTLD_NOLOAD)) {
-      if (Register loaded = Find(handle)) return loaded;
-    }
-  }
-  return nullptr;
-}
 
 std::string LibraryAt(const void* address) {
   Dl_info info{};
@@ -40,18 +25,21 @@ std::string LibraryAt(const void* address) {
 }  // namespace
 }  // namespace hotproof::tracer
 
-extern "C" __attribute__((visibility("default"))) CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(
-    CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
+extern "C" __attribute__((visibility("default"))) CUptiResult CUPTIAPI
+cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
+                               CUpti_BuffersCallbackCompleteFunc complete) {
   using namespace hotproof::tracer;
+  static constinit RealFunction found("cuptiActivityRegisterCallbacks", "libcupti.so");
   const void* caller = __builtin_return_address(0);
   Session* session = Session::Get();
-  Register real = nullptr;
-  Guarded([&] {
-    real = FindReal();
-    if (session == nullptr) return;
-    if (real == nullptr) real = session->cupti().ActivityRegisterCallbacks;
-    // Another copy of CUPTI has callbacks of its own.
-    if (real == session->cupti().ActivityRegisterCallbacks) session->OnBuffersTakenOver(LibraryAt(caller));
-  });
-  return real == nullptr ? CUPTI_ERROR_NOT_INITIALIZED : real(request, complete);
+  auto real = reinterpret_cast<Register>(
+      found.For(caller, reinterpret_cast<const void*>(&cuptiActivityRegisterCallbacks)));
+  if (real == nullptr && session != nullptr) real = session->cupti().ActivityRegisterCallbacks;
+  if (real == nullptr) return CUPTI_ERROR_NOT_INITIALIZED;
+  // Another copy of CUPTI has callbacks of its own, and CUPTI refuses null ones.
+  if (session != nullptr && request != nullptr && complete != nullptr &&
+      real == session->cupti().ActivityRegisterCallbacks) {
+    Guarded([&] { session->OnBuffersTakenOver(LibraryAt(caller)); });
+  }
+  return real(request, complete);
 }

@@ -41,16 +41,17 @@ struct Getters {
   Getter* desc = nullptr;
 
   const void* matmul = nullptr;
+  const Getters* next = nullptr;
 
   static Getters Of(const void* matmul);
 };
 
 Getters Getters::Of(const void* matmul) {
-  // One library in nearly every process; replaced entries may still be read, so they are not freed.
-  static constinit std::atomic<const Getters*> last{nullptr};
-  if (const Getters* known = last.load(std::memory_order_acquire);
-      known != nullptr && known->matmul == matmul) {
-    return *known;
+  // One library in nearly every process; entries are never freed, others read them.
+  static constinit std::atomic<const Getters*> all{nullptr};
+  for (const Getters* known = all.load(std::memory_order_acquire); known != nullptr;
+       known = known->next) {
+    if (known->matmul == matmul) return *known;
   }
   Getters getters;
   Dl_info info{};
@@ -62,8 +63,10 @@ Getters Getters::Of(const void* matmul) {
   getters.matmul = matmul;
   dlclose(handle);  // RealFunction keeps it loaded
   dlerror();
-  if (const Getters* kept = new (std::nothrow) Getters(getters)) {
-    last.store(kept, std::memory_order_release);
+  if (Getters* kept = new (std::nothrow) Getters(getters)) {
+    kept->next = all.load(std::memory_order_acquire);
+    while (!all.compare_exchange_weak(kept->next, kept, std::memory_order_acq_rel)) {
+    }
   }
   return getters;
 }

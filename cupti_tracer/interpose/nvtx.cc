@@ -35,12 +35,14 @@ void OnMarkEx(const nvtxEventAttributes_t* attributes) {
   if (next_mark_ex != nullptr) next_mark_ex(attributes);
 }
 
-// One function of NVTX's table. Before the chained tool is initialised the slot holds NVTX's own first-call
-// stub, which must not be called again afterwards; only what the tool put there is called through to.
+// One function of NVTX's table. Before the chained tool is initialised the slot holds NVTX's own
+// first-call stub, which must not be called again afterwards; only what the tool put there is
+// called through to.
 template <typename Function>
 class Slot {
  public:
-  Slot(NvtxFunctionTable table, unsigned id) : slot_(table[id]), stub_(slot_ == nullptr ? nullptr : *slot_) {}
+  Slot(NvtxFunctionTable table, unsigned id)
+      : slot_(table[id]), stub_(slot_ == nullptr ? nullptr : *slot_) {}
   void Take(Function ours, Function& next) {
     if (slot_ == nullptr) return;
     const NvtxFunctionPointer present = *slot_;

@@ -65,30 +65,41 @@ int VisitObject(dl_phdr_info* info, size_t, void* data) {
 }  // namespace
 
 void* RealFunction::For(const void* caller, const void* self) {
-  if (void* function = global_.load(std::memory_order_acquire)) return function;
-  const Local* local = local_.load(std::memory_order_acquire);
   const auto address = reinterpret_cast<uintptr_t>(caller);
-  if (local != nullptr && address >= local->begin && address < local->end) return local->function;
+  const Local* const known = locals_.load(std::memory_order_acquire);
+  for (const Local* local = known; local != nullptr; local = local->next) {
+    if (address >= local->begin && address < local->end) return local->function;
+  }
   void* function = Find(caller, self);
   dlerror();  // our questions are not the program's
   return function;
 }
 
 void* RealFunction::Find(const void* caller, const void* self) {
-  if (void* function = dlsym(RTLD_NEXT, name_); function != nullptr && function != self) {
-    global_.store(Pin(function), std::memory_order_release);
-    return function;
+  Search search{.caller = reinterpret_cast<uintptr_t>(caller), .library = library_};
+  dl_iterate_phdr(VisitObject, &search);
+  if (search.end == 0) {  // every such caller means the same
+    for (const Local* local = locals_.load(std::memory_order_acquire); local != nullptr;
+         local = local->next) {
+      if (local->end == 0) return local->function;
+    }
   }
   Dl_info info{};
   void* function = nullptr;
-  if (dladdr(caller, &info) != 0) function = LookIn(info.dli_fname, name_, self);
-  Search search{.caller = reinterpret_cast<uintptr_t>(caller), .library = library_};
-  dl_iterate_phdr(VisitObject, &search);
+  if (search.end != 0 && dladdr(caller, &info) != 0) {
+    function = LookIn(info.dli_fname, name_, self);
+  }
+  if (function == nullptr) {
+    function = dlsym(RTLD_NEXT, name_);
+    if (function == self) function = nullptr;
+    Pin(function);
+  }
   if (function == nullptr) function = LookIn(search.path, name_, self);
-  if (function != nullptr && search.end != 0) {
-    // Replaced seldom (several callers), and readers may still use the old one: never freed.
-    const Local* found = new (std::nothrow) Local{search.begin, search.end, function};
-    if (found != nullptr) local_.store(found, std::memory_order_release);
+  if (function == nullptr) return nullptr;
+  auto* found = new (std::nothrow) Local{search.begin, search.end, function, nullptr};
+  if (found == nullptr) return function;
+  found->next = locals_.load(std::memory_order_acquire);
+  while (!locals_.compare_exchange_weak(found->next, found, std::memory_order_acq_rel)) {
   }
   return function;
 }
