@@ -196,7 +196,7 @@ void Session::EnableTiming() {
                std::string("cuptiActivityEnable: ") + cupti_.ResultName(result));
     return;
   }
-  header.activity_kinds.push_back(kTimedKind);
+  header.activity_kinds.insert(header.activity_kinds.begin(), kTimedKind);
   timing_.store(true);
   if (taken_over_.load()) timing_.store(false);  // meanwhile
   std::lock_guard lock(collection_->file.mutex());
