@@ -116,10 +116,11 @@ Shape FromName(const catalog::KernelClass& kernel_class) {
 // Bytes of `site`'s arguments that hold nothing: masked addresses, tensor maps.
 std::vector<catalog::ByteRange> HiddenBytes(const trace::Site& site) {
   std::vector<catalog::ByteRange> hidden;
-  for (const uint32_t offset : site.masked_offsets()) hidden.push_back({offset, offset + 8});
-  for (const trace::TensorMapUse& use : site.tensor_maps()) {
-    hidden.push_back({use.argument_offset(), use.argument_offset() + 128});
-  }
+  const auto hide = [&](uint32_t offset, uint32_t bytes) {
+    hidden.push_back({offset, offset + std::min(bytes, UINT32_MAX - offset)});
+  };
+  for (const uint32_t offset : site.masked_offsets()) hide(offset, 8);
+  for (const trace::TensorMapUse& use : site.tensor_maps()) hide(use.argument_offset(), 128);
   return hidden;
 }
 

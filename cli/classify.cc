@@ -76,7 +76,7 @@ class Table {
   std::vector<std::array<std::string, kColumns>> rows_;
 };
 
-void WriteTable(const Classifier& classifier, const std::vector<std::string>& names) {
+absl::Status WriteTable(const Classifier& classifier, const std::vector<std::string>& names) {
   Table table(classifier);
   for (const std::string& name : names) {
     if (name != "-") {
@@ -89,8 +89,10 @@ void WriteTable(const Classifier& classifier, const std::vector<std::string>& na
       if (!line.empty() && line.back() == '\r') line.pop_back();
       if (!line.empty()) table.Add(line);
     }
+    if (std::cin.bad()) return absl::UnavailableError("cannot read the names from stdin");
   }
   table.Write();
+  return absl::OkStatus();
 }
 
 absl::Status WriteJson(const Classifier& classifier, const std::vector<std::string>& names) {
@@ -118,11 +120,9 @@ int RunClassify(const Options& options) {
   if (!classifier.ok()) return fail(classifier.status().message());
   const bool table =
       options.format.empty() ? isatty(STDOUT_FILENO) == 1 : options.format == "table";
-  if (table) {
-    WriteTable(*classifier, options.names);
-  } else if (const auto status = WriteJson(*classifier, options.names); !status.ok()) {
-    return fail(status.message());
-  }
+  const absl::Status status =
+      table ? WriteTable(*classifier, options.names) : WriteJson(*classifier, options.names);
+  if (!status.ok()) return fail(status.message());
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     return fail("cannot write the result to stdout; check where it goes");
   return 0;

@@ -25,7 +25,7 @@ absl::Status CompilePatterns(const google::protobuf::RepeatedPtrField<std::strin
   return absl::OkStatus();
 }
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
 // "128x16x128" -> {128, 16}; nothing if the name told no tile.
 std::optional<std::pair<int64_t, int64_t>> TileExtents(const std::string& tile) {
@@ -46,7 +46,11 @@ void AddKnown(const LaunchEvidence& evidence, const KernelClass& kernel_class, V
     values.try_emplace("grid_" + suffix, evidence.grid[axis]);
     values.try_emplace("block_" + suffix, evidence.block[axis]);
   }
-  values.try_emplace("grid", int64_t{evidence.grid[0]} * evidence.grid[1] * evidence.grid[2]);
+  int64_t grid;
+  if (!__builtin_mul_overflow(int64_t{evidence.grid[0]} * evidence.grid[1],
+                              int64_t{evidence.grid[2]}, &grid)) {
+    values.try_emplace("grid", grid);
+  }
   const auto tile = TileExtents(kernel_class.tile);
   const auto m = values.find("m"), n = values.find("n");
   if (!tile || m == values.end() || n == values.end()) return;
@@ -168,12 +172,12 @@ bool CompiledLayout::Passes(const Check& check, const Values& values) {
 bool CompiledLayout::ReadField(const Field& field, const LaunchEvidence& evidence, Values& values,
                                std::string& refused) const {
   if (field.parameter >= evidence.parameter_offsets.size() ||
-      field.offset + field.bytes > evidence.parameter_sizes[field.parameter]) {
+      uint64_t{field.offset} + field.bytes > evidence.parameter_sizes[field.parameter]) {
     refused = absl::StrCat("no room for ", field.name, " in its parameter");
     return false;
   }
-  const uint32_t begin = evidence.parameter_offsets[field.parameter] + field.offset;
-  const uint32_t end = begin + field.bytes;
+  const uint64_t begin = uint64_t{evidence.parameter_offsets[field.parameter]} + field.offset;
+  const uint64_t end = begin + field.bytes;
   if (end > evidence.arguments.size()) {
     refused = absl::StrCat("the bytes of ", field.name, " were not kept");
     return false;
@@ -191,7 +195,8 @@ bool CompiledLayout::ReadField(const Field& field, const LaunchEvidence& evidenc
     value = word;
   } else {
     std::memcpy(&value, evidence.arguments.data() + begin, sizeof value);
-    if (value > std::numeric_limits<int64_t>::max() / 2) return true;  // no size: not known
+    constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 2;
+    if (value > kMost || value < -kMost) return true;  // no size: not known
   }
   values.try_emplace(field.name, value + field.plus);
   return true;

@@ -88,7 +88,9 @@ class Matcher {
              MatchComponents(components.subspan(1), nodes.first(nodes.size() - 1));
     }
     for (size_t skip = 0; skip <= nodes.size(); ++skip) {
+      const size_t captured = captures_->size();
       if (MatchComponents(components.subspan(1), nodes.first(nodes.size() - skip))) return true;
+      captures_->resize(captured);
     }
     return false;
   }
@@ -113,7 +115,9 @@ class Matcher {
     }
     if (terms.size() == 1) return true;
     for (size_t skip = 0; skip <= args.size(); ++skip) {
+      const size_t captured = captures_->size();
       if (MatchArgs(terms.subspan(1), args.subspan(skip))) return true;
+      captures_->resize(captured);
     }
     return false;
   }

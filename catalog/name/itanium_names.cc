@@ -14,7 +14,7 @@ const Node* ParseItanium(std::string_view mangled, NodeFactory& factory) {
 }
 
 bool ItaniumParser::Consume(std::string_view token) {
-  if (!in_.substr(at_).starts_with(token)) return false;
+  if (at_ > in_.size() || !in_.substr(at_).starts_with(token)) return false;
   at_ += token.size();
   return true;
 }
@@ -44,7 +44,7 @@ const Node* ItaniumParser::ParseFunction() {
   const auto is_mangling = [](char c) {
     return (IsAlpha(c) || IsDigit(c)) || c == '_' || c == '.' || c == '$';
   };
-  const auto rest = in_.substr(at_);
+  const auto rest = in_.substr(std::min(at_, in_.size()));
   return std::all_of(rest.begin(), rest.end(), is_mangling) ? function : nullptr;
 }
 
@@ -172,7 +172,8 @@ const Node* ItaniumParser::ParseUnqualifiedName(const Node* scope) {
     name = ParseSourceName(scope);
   } else if (Peek() == 'U') {
     name = ParseUnnamedType(scope);
-  } else if ((Peek() == 'C' || Peek() == 'D') && scope != nullptr) {  // constructor, destructor
+  } else if ((Peek() == 'C' || Peek() == 'D') && IsDigit(Peek(1)) && scope != nullptr) {
+    // constructor, destructor
     const bool destructor = Peek() == 'D';
     at_ += 2;
     name = factory_.Make(Node::Kind::kName,

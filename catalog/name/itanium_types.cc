@@ -90,7 +90,8 @@ const Node* ItaniumParser::ParseType() {
       ++at_;
       return Remember(ParseSourceName(nullptr));
     }
-    case 'U': {  // vendor qualifier
+    case 'U': {  // vendor qualifier, or a lambda or unnamed type at namespace scope
+      if (Peek(1) == 'l' || Peek(1) == 't') return ParseClassType();
       ++at_;
       NodeList args;
       if (ParseSourceName(nullptr) == nullptr) return nullptr;

@@ -60,7 +60,7 @@ Node* NodeFactory::Keep(const Node& node) {
     size += arg->size;
     depth = std::max(depth, arg->depth + 1);
   }
-  if (size > max_size_ || depth > kMaxTreeDepth) return nullptr;
+  if (size > max_size_ || depth > kMaxTreeDepth || text_bytes_ > max_size_) return nullptr;
   Node* kept = Copy(node);
   kept->size = static_cast<uint32_t>(size);
   kept->depth = depth;
@@ -110,6 +110,8 @@ std::string_view NodeFactory::Save(std::string_view text) { return Concat(text, 
 
 std::string_view NodeFactory::Concat(std::string_view a, std::string_view b) {
   if (a.empty() && b.empty()) return {};
+  text_bytes_ += a.size() + b.size();
+  if (text_bytes_ > max_size_) return {};  // Keep refuses from here on
   auto* storage = static_cast<char*>(memory_->allocate(a.size() + b.size(), 1));
   std::copy(b.begin(), b.end(), std::copy(a.begin(), a.end(), storage));
   return {storage, a.size() + b.size()};

@@ -67,6 +67,8 @@ class NodeFactory {
 
   std::pmr::memory_resource* memory_;
   uint32_t max_size_;
+  uint64_t text_bytes_ =
+      0;  // handed out in all: a name could ask for its own length again and again
 };
 
 // The two parsers behind ParsedName. Each returns the outermost function or null.

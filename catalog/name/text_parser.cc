@@ -27,7 +27,7 @@ const Node* ParseText(std::string_view demangled, NodeFactory& factory) {
   constexpr std::string_view kResultEnd = ">::type ";
   const size_t end = demangled.find(kResultEnd);
   if (end == std::string_view::npos) return nullptr;
-  return ParseText(demangled.substr(end + kResultEnd.size()), factory);
+  return TextParser(demangled.substr(end + kResultEnd.size()), factory).ParseFunction();
 }
 
 }  // namespace hotproof::catalog

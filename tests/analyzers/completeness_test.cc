@@ -121,9 +121,18 @@ TEST(Completeness, LaunchesTheCountersKnowAndTheTraceDoesNotAreTheTail) {
   EXPECT_EQ(judged.completeness().in_flight(), 6);
 }
 
-TEST(Completeness, TheyAreLostIfTheTraceIsDamaged) {
+TEST(Completeness, DamagedColumnsTakeTimesAndNoCounts) {
   const Judged judged = Judge(R"(step { launch { graph: 1 } } counted_more { graph: 1 count: 2 }
                                  issue { kind: 2 offset_bytes: 77 })");
+  EXPECT_EQ(judged.completeness().lost(), 6);
+  EXPECT_THAT(judged.reasons(), Contains("corrupt_columns"));
+  EXPECT_EQ(judged.result().counts_steady, Evidence::kExact);
+  EXPECT_EQ(judged.result().times, Evidence::kLowerBound);
+}
+
+TEST(Completeness, TheyAreLostIfTheTraceIsDamaged) {
+  const Judged judged = Judge(R"(step { launch { graph: 1 } } counted_more { graph: 1 count: 2 }
+                                 issue { kind: 3 offset_bytes: 77 })");
   EXPECT_EQ(judged.completeness().lost(), 6);
   EXPECT_THAT(judged.reasons(), Contains("missing_chunk"));
   EXPECT_EQ(judged.result().counts_all, Evidence::kExact);

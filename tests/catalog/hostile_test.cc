@@ -26,6 +26,16 @@ std::string Repeat(std::string_view text, size_t bytes) {
   return out;
 }
 
+// As substitutions are numbered.
+std::string Base36(int number) {
+  std::string digits;
+  do {
+    digits.insert(0, 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 36]);
+    number /= 36;
+  } while (number > 0);
+  return digits;
+}
+
 struct Shape {
   const char* name;
   std::function<std::string(size_t bytes)> make;
@@ -82,14 +92,28 @@ const Shape kShapes[] = {
        return "_Z1fI" + std::to_string(n / 2) + Repeat("a", n / 2).substr(0, n / 2) +
               Repeat("S0_", n / 2) + "Evv";
      }},
+    {"enable_if again and again",
+     [](size_t n) { return Repeat("std::enable_if<a>::type ", n) + "!"; }},
+    {"mangled pointers to pointers",
+     [](size_t n) {
+       std::string out = "_Z1fIPiPS_";
+       for (int i = 0; out.size() < n; ++i) out += "PS" + Base36(i) + "_";
+       return out + "Evv";
+     }},
+    {"mangled members of what doubles",
+     [](size_t n) {
+       std::string out = "_Z1fI1aIiE";
+       int i = 1;
+       for (; out.size() < n / 4; ++i) out += "S0_IS" + Base36(i) + "_S" + Base36(i) + "_E";
+       while (out.size() < n) out += "MS" + Base36(std::min(i, 10)) + "_i";
+       return out + "Evv";
+     }},
     // Every argument doubles the one before: printed out, 2^n characters.
     {"mangled doubling",
      [](size_t n) {
        std::string out = "_Z1fI1aIiE";
        for (int i = 1; out.size() < n; ++i) {
-         std::string index;
-         for (int rest = i; rest > 0; rest /= 36)
-           index.insert(0, 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[rest % 36]);
+         const std::string index = Base36(i);
          out += "S0_IS" + index + "_S" + index + "_E";
        }
        return out + "Evv";

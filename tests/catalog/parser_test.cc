@@ -40,6 +40,7 @@ TEST(ItaniumParser, ReadsWhatKernelsUse) {
       {"_Z3fooIN1a1bENS0_1cES1_EvT_", "foo<a::b, a::c, a::b>"},
       {"_Z1fIZ1gvEUliE_EvT_", "f<g()::{lambda(int)#1}>"},
       {"_Z1fIZ1gvEUlvE0_EvT_", "f<g()::{lambda()#2}>"},
+      {"_Z1fIUlvE_EvT_", "f<{lambda()#1}>"},
       {"_ZZ1gvENKUlvE_clEv", "g()::{lambda()#1}::operator()"},
       {"_Z3fooIDF16_DhE", "foo<_Float16, half>"},
       {"_ZN1a3fooB5cxx11Ev", "a::foo"},
@@ -52,9 +53,9 @@ TEST(ItaniumParser, ReadsWhatKernelsUse) {
 }
 
 TEST(ItaniumParser, RefusesWhatIsNone) {
-  for (const char* text :
-       {"_Z", "_ZN", "_Z99foo", "_Z3fooILi", "_Z3fooIS9_EvT_", "_Z3foo !", "_ZNE", "_Z3fooILi4",
-        "_ZS_", "_ZT_", "_Z0v", "_Z3fooIXE", "_Z18446744073709551616foo"}) {
+  for (const char* text : {"_Z", "_ZN", "_Z99foo", "_Z3fooILi", "_Z3fooIS9_EvT_", "_Z3foo !",
+                           "_ZNE", "_Z3fooILi4", "_ZS_", "_ZT_", "_Z0v", "_Z3fooIXE",
+                           "_Z18446744073709551616foo", "_ZStC", "_ZStD", "_ZZ1fvEC"}) {
     EXPECT_EQ(Canonical(text), "(none)") << text;
   }
 }
@@ -178,6 +179,19 @@ TEST(Pattern, CapturesNodes) {
   EXPECT_EQ(captures[0].first, "n");
   EXPECT_EQ(captures[0].second->text, "128");
   EXPECT_EQ(PrintCanonical(*captures[1].second), "c10::Half");
+}
+
+// A try that fails leaves nothing behind.
+TEST(Pattern, CapturesOfTheTryThatMatched) {
+  std::string error;
+  const auto pattern = Pattern::Compile("f<..., $a, 7, ...>", &error);
+  ASSERT_NE(pattern, nullptr) << error;
+  const ParsedName name("f<1, 2, 3, 7>");
+  WordCache words;
+  Captures captures;
+  ASSERT_TRUE(pattern->Match(*name.root(), words, &captures));
+  ASSERT_EQ(captures.size(), 1u);
+  EXPECT_EQ(captures[0].second->text, "3");
 }
 
 // What PatternIndex finds is what trying every pattern in order finds.
