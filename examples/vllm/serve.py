@@ -19,12 +19,9 @@ import time
 import urllib.error
 import urllib.request
 
-PORT = 8123
-
-
-def server_command(model):
+def server_command(args):
     options = {
-        "--model": model, "--host": "127.0.0.1", "--port": str(PORT), "--load-format": "dummy",
+        "--model": args.model, "--host": "127.0.0.1", "--port": str(args.port), "--load-format": "dummy",
         "--max-model-len": "2048", "--max-num-seqs": "16", "--max-num-batched-tokens": "2048",
         "--gpu-memory-utilization": "0.6", "--gdn-prefill-backend": "triton", "--seed": "0",
         "--kernel-config": json.dumps({"enable_flashinfer_autotune": False}),
@@ -32,24 +29,27 @@ def server_command(model):
     }
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--skip-tokenizer-init",
                "--language-model-only"]
+    if args.kv_cache_gib:  # several servers on one GPU: vLLM then does not size its cache by what is free
+        options["--gpu-memory-utilization"] = "0.2"
+        options["--kv-cache-memory-bytes"] = str(int(args.kv_cache_gib * 2**30))
     for flag, value in options.items():
         command += [flag, value]
     return command
 
 
-def post(path, body):
-    request = urllib.request.Request(f"http://127.0.0.1:{PORT}{path}", json.dumps(body).encode(),
+def post(port, path, body):
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", json.dumps(body).encode(),
                                      {"Content-Type": "application/json"})
     return json.loads(urllib.request.urlopen(request, timeout=180).read())
 
 
-def wait_until_healthy(server, limit_s):
+def wait_until_healthy(server, port, limit_s):
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
         if server.poll() is not None:
             sys.exit(f"the server ended with {server.returncode} before it was healthy")
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{PORT}/health", timeout=2)
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2)
             return
         except (urllib.error.URLError, OSError):
             time.sleep(0.5)
@@ -63,17 +63,19 @@ def main():
     parser.add_argument("--tokens", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--log", default=os.devnull, help="the server's own output")
+    parser.add_argument("--port", type=int, default=8123)
+    parser.add_argument("--kv-cache-gib", type=float, default=0, help="of the GPU's memory; 0: vLLM's own choice")
     parser.add_argument("--limit", type=float, default=420, help="seconds to wait for the server")
     args = parser.parse_args()
 
     with open(args.log, "w") as log:
-        server = subprocess.Popen(server_command(args.model), stdout=log, stderr=subprocess.STDOUT)
+        server = subprocess.Popen(server_command(args), stdout=log, stderr=subprocess.STDOUT)
         try:
-            wait_until_healthy(server, args.limit)
+            wait_until_healthy(server, args.port, args.limit)
 
             def complete(index):
                 prompt = [100 + (7 * index + 13 * j) % 5000 for j in range(32)]
-                answer = post("/v1/completions", {"model": args.model, "prompt": prompt, "max_tokens": args.tokens,
+                answer = post(args.port, "/v1/completions", {"model": args.model, "prompt": prompt, "max_tokens": args.tokens,
                                                   "temperature": 0, "ignore_eos": True, "detokenize": False,
                                                   "return_token_ids": True})
                 return answer["usage"]["completion_tokens"]

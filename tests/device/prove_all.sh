@@ -2,20 +2,21 @@
 # prove_all.sh BIN OUT [--minutes N] [--vllm-setup FILE --vllm-model DIR] [--only STEP,...] [--list] [--quick]
 # Everything that only a GPU can show, in one run, most important first; each step has a time limit of its own.
 #   BIN           hotproof, libhotproof.so, self_count, probe, live_program, libcupti.so.13 (the forwarder),
-#                 bare_probe.so; runtime_program and device_launch where nvcc built them
+#                 bare_probe.so, libhotproof_fp8_gemm.so; runtime_program and device_launch where nvcc built them
 #   OUT           at most eight files: summary.txt (a line a step), the steps' results, logs.tar.xz
 #   --minutes N   stop starting steps when N minutes are over (default 20)
 #   --vllm-setup  a shell file that is sourced before python3 runs vLLM; --vllm-model: a folder with its
 #                 config.json. Without both the vLLM steps are left out.
+#   --serve-options  more options for examples/vllm/serve.py, as one word
 #   --quick       few launches: for a machine without a GPU, under tests/fake_cuda
 # CUPTI is $HOTPROOF_CUPTI, or the one of python3's nvidia wheels. Exit code 1 if a step failed.
 set -u -o pipefail
-usage() { sed -n '2,12s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,14s/^# \{0,1\}//p' "$0"; }
 [ $# -ge 1 ] && [ "$1" = --list ] && list=1 || list=
 if [ -z "$list" ] && [ $# -lt 2 ]; then usage; exit 2; fi
 root=$(cd "$(dirname "$(realpath "$0")")/../.." && pwd)
 device=$root/tests/device
-minutes=20 setup='' model='' only='' replay=12000000 launches=100000
+minutes=20 setup='' model='' only='' serve_options='' replay=12000000 launches=100000
 if [ -z "$list" ]; then
   bin=$(realpath "$1") out=$2
   shift 2
@@ -25,6 +26,7 @@ if [ -z "$list" ]; then
       --vllm-setup) setup=$(realpath "$2"); shift ;;
       --vllm-model) model=$(realpath "$2"); shift ;;
       --only) only=,$2,; shift ;;
+      --serve-options) serve_options=$2; shift ;;
       --quick) replay=20000 launches=2000 ;;
       *) usage; exit 2 ;;
     esac
@@ -131,7 +133,7 @@ record() {
   mkdir -p "$work/examples"
   . "$setup"
   env "$@" "$bin/hotproof" run -o "$folder" -- python3 "$root/examples/vllm/serve.py" --model "$model" \
-    --batch 8 --tokens 24 --rounds 2 --log "$folder.server.log" || return 1
+    --batch 8 --tokens 24 --rounds 2 $serve_options --log "$folder.server.log" || return 1
   "$bin/hotproof" report "$folder" || return 1
   "$bin/hotproof" report "$folder" --format json --phase all | python3 -c '
 import json, sys
@@ -147,6 +149,21 @@ do_vllm_deepgemm() {
 need_vllm_default() { need_vllm_deepgemm; }
 do_vllm_default() { record vllm-0.25.1-default-m8; }
 
+need_vllm_cutlass() { need_vllm_deepgemm; }
+do_vllm_cutlass() {
+  record vllm-0.25.1-cutlass-m8 VLLM_BLOCKSCALE_FP8_GEMM_FLASHINFER=0 VLLM_USE_DEEP_GEMM=0
+}
+
+need_shapes() { need_ hotproof libhotproof.so && python3 -c 'import torch'; }
+do_shapes() {
+  # Parentheses: what the setup exports is for this step alone.
+  (
+    [ -n "$setup" ] && . "$setup"
+    [ -e "$bin/libhotproof_fp8_gemm.so" ] && export HOTPROOF_FP8_GEMM=$bin/libhotproof_fp8_gemm.so
+    bash "$device/shapes/run_shapes.sh" "$bin/hotproof" "$work/shapes"
+  ) | tee "$out/shapes.txt"
+}
+
 need_vllm_overhead() { need_vllm_deepgemm && need_ bare_probe.so; }
 do_vllm_overhead() {
   . "$setup"
@@ -161,6 +178,8 @@ step vllm_deepgemm 330 "re-record the DeepGEMM example: COMPLETE"
 step live 60 "the demo's live part"
 step differential 240 "every record against the raw buffers"
 step vllm_default 240 "re-record the default example"
+step vllm_cutlass 330 "record the CUTLASS example"
+step shapes 330 "each library at random shapes: every shape as asked"
 step overhead 180 "a decode step's graph: untraced, bare probe, count, full in turn"
 step vllm_overhead 420 "a vLLM decode step: four engines in turn"
 step torch_example 90 "re-record the torch example"

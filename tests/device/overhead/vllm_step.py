@@ -5,7 +5,7 @@ turns, so that clocks and neighbours are the same for all: one engine decodes wh
 is the difference of a long and a short generation over their tokens; prefill and fixed costs cancel.
 
     python3 tests/device/overhead/vllm_step.py --model MODEL_DIR --library libhotproof.so --probe bare_probe.so
-        [--cupti LIBCUPTI] [--modes untraced,count,full,bare] [--batch 8] [--tokens 64] [--rounds 6]
+        [--cupti LIBCUPTI] [--modes untraced,count,full,bare] [--batch 8] [--tokens 192] [--rounds 8]
 
 Prints one JSON line a mode: the least, median, greatest and mean step over the rounds, in ms. MODEL_DIR needs a
 config.json only. --dry prints what would be started.
@@ -23,10 +23,13 @@ SHORT = 8  # tokens of the short generation
 
 
 def worker(args):
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # vLLM writes its log to the standard output
     from vllm import LLM, SamplingParams
     engine = LLM(model=args.model, load_format="dummy", skip_tokenizer_init=True, language_model_only=True,
                  max_model_len=2048, max_num_seqs=16, max_num_batched_tokens=2048,
-                 gpu_memory_utilization=args.share, seed=0, gdn_prefill_backend="triton",
+                 gpu_memory_utilization=0.1, kv_cache_memory_bytes=int(args.kv_cache_gib * 2**30),
+                 seed=0, gdn_prefill_backend="triton",
                  kernel_config={"enable_flashinfer_autotune": False},
                  compilation_config={"cudagraph_capture_sizes": [1, 2, 4, 8, 16]})  # as examples/vllm/serve.py
     prompts = [{"prompt_token_ids": [100 + (7 * i + 13 * j) % 5000 for j in range(32)]} for i in range(args.batch)]
@@ -40,10 +43,10 @@ def worker(args):
 
     seconds(SHORT)
     seconds(SHORT)  # whatever compiles at first use has done so
-    print("ready", flush=True)
+    print("ready", file=answers, flush=True)
     for _ in sys.stdin:
         short = seconds(SHORT)
-        print((seconds(SHORT + args.tokens) - short) / args.tokens * 1e3, flush=True)
+        print((seconds(SHORT + args.tokens) - short) / args.tokens * 1e3, file=answers, flush=True)
 
 
 def environments(args, out):
@@ -65,9 +68,9 @@ def main():
     parser.add_argument("--cupti", default=os.environ.get("HOTPROOF_CUPTI", ""))
     parser.add_argument("--modes", default="untraced,count,full,bare")
     parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--tokens", type=int, default=64)
-    parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--share", type=float, default=0.0, help="of the GPU's memory an engine; 0: split evenly")
+    parser.add_argument("--tokens", type=int, default=192)
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--kv-cache-gib", type=float, default=1.5, help="of the GPU's memory, for each engine")
     parser.add_argument("--worker", action="store_true")
     parser.add_argument("--dry", action="store_true")
     args = parser.parse_args()
@@ -75,9 +78,8 @@ def main():
         return worker(args)
 
     modes = environments(args, tempfile.mkdtemp())
-    share = args.share or round(0.92 / len(modes), 3)
     command = [sys.executable, os.path.abspath(__file__), "--worker", "--model", args.model, "--batch", str(args.batch),
-               "--tokens", str(args.tokens), "--share", str(share)]
+               "--tokens", str(args.tokens), "--kv-cache-gib", str(args.kv_cache_gib)]
     # The engine in the worker itself: what is preloaded is then in the process that launches.
     common = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
     if args.dry:
@@ -85,14 +87,12 @@ def main():
             print(json.dumps({"mode": mode, "environment": {**common, **variables}, "command": command}))
         return None
     workers, times = {}, {mode: [] for mode in modes}
-    # One after the other: an engine measures the GPU's free memory while it starts.
+    # Side by side: with a cache of given size no engine measures the GPU's free memory.
     for mode, variables in modes.items():
         workers[mode] = subprocess.Popen(command, env={**os.environ, **common, **variables}, text=True,
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        for line in workers[mode].stdout:
-            if line.strip() == "ready":
-                break
-        else:
+    for mode, process in workers.items():
+        if process.stdout.readline().strip() != "ready":
             sys.exit(f"the engine for '{mode}' did not start")
     for _ in range(args.rounds):
         for mode, process in workers.items():

@@ -1,10 +1,12 @@
 """Launches matrix products of each library that is present at random shapes, eagerly and through a CUDA
 graph, and writes what it asked for. Run under the tracer; compare_shapes.py holds the report against it.
 
-    hotproof run -o DIR -- python3 shapes_program.py ASKED.json [SEED]
+    hotproof run -o DIR -- python3 shapes_program.py ASKED.json [SEED [LIBRARY]]
+    python3 shapes_program.py --list
 
 ASKED.json: [{"library", "paths", "m", "n", "k", "batch", "launches"}]: D[m,n] = A[m,k] x B[n,k]^T, row-major D.
-The same shape is never asked of two libraries. Libraries that cannot be imported are named on stderr.
+The same shape is never asked of two libraries in one run. A library that cannot be used is named on stderr;
+exit code 3 if it is the one that was asked for.
 """
 import collections
 import ctypes
@@ -39,6 +41,15 @@ class Asked:
             self.taken.add((m, n, k))
             count -= 1
             yield m, n, k
+
+    def shapes_of_few_weights(self, weights, per_weight, max_m, m_step=1):
+        """As shapes(), for libraries that compile a kernel for each N and K."""
+        for _, n, k in list(self.shapes(weights, 128, 128, n_steps=64, k_steps=32)):
+            for _ in range(per_weight):
+                m = m_step * self.random.randint(1, max_m // m_step)
+                if (m, n, k) not in self.taken:
+                    self.taken.add((m, n, k))
+                    yield m, n, k
 
     def launch(self, library, paths, m, n, k, call, batch=1):
         for _ in range(EAGER):
@@ -134,7 +145,7 @@ def deep_gemm(asked):
         import deep_gemm as library
     except ImportError:
         from vllm.third_party import deep_gemm as library
-    for m, n, k in asked.shapes(50, n_step=128, k_step=128, m_step=4, n_steps=64, k_steps=32):
+    for m, n, k in asked.shapes_of_few_weights(9, 6, max_m=4096, m_step=4):
         a, b, scale_a, scale_b = quantised(m, n, k)
         d = torch.empty(m, n, device="cuda", dtype=BF16)
         asked.launch("deep_gemm", ["deep_gemm"], m, n, k,
@@ -143,7 +154,7 @@ def deep_gemm(asked):
 
 def flashinfer(asked):
     from flashinfer.gemm import fp8_blockscale_gemm_sm90
-    for m, n, k in asked.shapes(50, n_step=128, k_step=128, max_m=31, n_steps=64, k_steps=32):
+    for m, n, k in asked.shapes_of_few_weights(5, 12, max_m=31):
         a, (_, b, _, scale_b) = randn(m, k), quantised(4, n, k)
         asked.launch("flashinfer", ["flashinfer"], m, n, k,
                      lambda: fp8_blockscale_gemm_sm90(a, b, weight_scale=scale_b))
@@ -181,16 +192,26 @@ def ours(asked):
         asked.launch("hotproof", ["custom"], m, n, k, call)
 
 
+LIBRARIES = {function.__name__: function for function in (
+    cublas, cublaslt, torch_cutlass, vllm_cutlass, vllm_triton, deep_gemm, flashinfer, ours)}
+
+
 def main():
+    if sys.argv[1:] == ["--list"]:
+        print(*LIBRARIES)
+        return 0
     asked = Asked(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
-    for library in (cublas, cublaslt, torch_cutlass, vllm_cutlass, vllm_triton, deep_gemm, flashinfer, ours):
+    absent = 0
+    for name in sys.argv[3:4] or LIBRARIES:
         try:
-            library(asked)
+            LIBRARIES[name](asked)
         except (ImportError, OSError, AttributeError, RuntimeError, TypeError) as error:
-            print(f"{library.__name__}: {type(error).__name__}: {error}", file=sys.stderr)
+            absent += 1
+            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
     with open(sys.argv[1], "w") as out:
         json.dump(list(asked.rows.values()), out, indent=1)
+    return 3 if sys.argv[3:4] and absent else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
