@@ -173,6 +173,8 @@ void ChunkEncoder::AddKernel(const KernelEntry& kernel) {
   if (kernel.cubin_hash != 0) to.add_fixed64(4, kernel.cubin_hash);
   PutPacked(to, 5, kernel.parameter_offsets);
   PutPacked(to, 6, kernel.parameter_sizes);
+  PutUint(to, 7, kernel.architecture);
+  PutString(to, 8, kernel.architecture_suffix);
 }
 
 void ChunkEncoder::AddAttributes(uint32_t id, const AttributesEntry& a) {
@@ -233,6 +235,19 @@ void PutLibraryCall(pbf_writer& site, uint32_t field, const LibraryCallEntry& ca
 
 }  // namespace
 
+void ChunkEncoder::AddRangePath(const RangePathEntry& path) {
+  pbf_writer chunk(pending_);
+  pbf_writer to(chunk, wire::kRangePaths);
+  PutUint(to, 1, path.id);
+  PutUint(to, 2, path.parent);
+  PutString(to, 3, path.name);
+  PutString(to, 4, path.domain);
+  PutUint(to, 5, path.source);
+  PutUint(to, 6, path.payload_kind);
+  if (path.payload != 0) to.add_fixed64(7, path.payload);
+  PutUint(to, 8, path.many);
+}
+
 void ChunkEncoder::AddSite(const SiteEntry& site) {
   last_site_ = std::max(last_site_, site.id);
   pbf_writer chunk(pending_);
@@ -258,6 +273,9 @@ void ChunkEncoder::AddSite(const SiteEntry& site) {
   PutUint(to, 21, site.unattributed);
   if (site.library_call != nullptr) PutLibraryCall(to, 22, *site.library_call);
   PutString(to, 23, site.launching_library);
+  PutUint(to, 26, site.library_calls_overflowed);
+  PutUint(to, 24, site.range_path);
+  PutUint(to, 25, site.process_ranges);
 }
 
 void ChunkEncoder::AddGraph(const GraphEntry& graph) {
@@ -279,6 +297,8 @@ void ChunkEncoder::AddGraph(const GraphEntry& graph) {
   PutDelta32(to, 13, graph.edge_from);
   PutDelta32(to, 14, graph.edge_to);
   PutPacked(to, 15, graph.edge_data);
+  PutDelta32(to, 16, graph.node_range_paths);
+  PutDelta32(to, 17, graph.node_process_ranges);
 }
 
 void ChunkEncoder::AddStream(const StreamEntry& stream) {

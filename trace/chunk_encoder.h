@@ -39,6 +39,7 @@ class ChunkEncoder {
   void AddKernel(const KernelEntry&);
   void AddAttributes(uint32_t id, const AttributesEntry&);
   void AddTensorMap(const TensorMapEntry&);
+  void AddRangePath(const RangePathEntry&);
   void AddSite(const SiteEntry&);
   void AddGraph(const GraphEntry&);
   void AddStream(const StreamEntry&);

@@ -70,23 +70,39 @@ class Templates {
       ends_[i] = end;
     }
     predictions_.assign(end, {0, 0});
+    const size_t reach = std::min<size_t>(count == 0 ? 0 : size_t{target} + 1, kMostIndexed);
+    index_.assign(reach, kNone);
+    for (size_t i = 0; i < count && targets_[i] < reach; ++i) {
+      index_[targets_[i]] = static_cast<uint32_t>(i);
+    }
     return absl::OkStatus();
   }
   void Attach(uint32_t target, GroupState& group) {
-    const auto found = std::lower_bound(targets_.begin(), targets_.end(), target);
-    if (found == targets_.end() || *found != target) {
+    const uint32_t index = IndexOf(target);
+    if (index == kNone) {
       group.predicted_nodes = 0;
       return;
     }
-    const size_t index = found - targets_.begin();
     const uint64_t begin = index == 0 ? 0 : ends_[index - 1];
     group.predictions = predictions_.data() + begin;
     group.predicted_nodes = static_cast<uint32_t>(ends_[index] - begin);
   }
 
  private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr size_t kMostIndexed = size_t{1} << 16;  // targets below; others are searched for
+  uint32_t IndexOf(uint32_t target) const {
+    if (target < index_.size()) return index_[target];
+    if (index_.size() < kMostIndexed) return kNone;
+    const auto found = std::lower_bound(targets_.begin(), targets_.end(), target);
+    return found == targets_.end() || *found != target
+               ? kNone
+               : static_cast<uint32_t>(found - targets_.begin());
+  }
+
   std::vector<uint32_t> targets_;
   std::vector<uint64_t> ends_;
+  std::vector<uint32_t> index_;  // by target
   std::vector<Prediction> predictions_;
 };
 
@@ -324,7 +340,7 @@ UnknownColumns FindUnknownColumns(std::string_view message) {
       } else if (reader.tag() == wire::kOperations) {
         scan(reader.get_view(), wire::kOperationDetails, unknown.operations);
       } else {
-        if (reader.tag() > wire::kOperationClasses) unknown.chunk.push_back(reader.tag());
+        if (reader.tag() > wire::kRangePaths) unknown.chunk.push_back(reader.tag());
         reader.skip();
       }
     }

@@ -7,7 +7,7 @@
 namespace hotproof::trace {
 
 inline constexpr uint32_t kFormatMajor = 1;
-inline constexpr uint32_t kFormatMinor = 1;
+inline constexpr uint32_t kFormatMinor = 2;
 
 // Records or launches after which a chunk is best written (docs/measurements/trace_format.md).
 inline constexpr size_t kChunkEntries = 65536;

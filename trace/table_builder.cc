@@ -40,6 +40,7 @@ TableBuilder::TableBuilder(Tables& tables, std::vector<ReadIssue>& issues)
   tables.kernels.resize(1);
   tables.attributes.resize(1);
   tables.tensor_maps.resize(1);
+  tables.range_paths.resize(1);
   tables.sites.resize(1);
   tables.graphs.resize(1);
   tables.streams.resize(1);
@@ -102,7 +103,22 @@ void TableBuilder::FoldGraph(const Graph& graph) {
   table.disabled_nodes = graph.disabled_nodes();
   table.other_nodes = graph.other_nodes();
   FoldEdges(graph, table);
+  table.node_range_paths = DecodeRanges(graph.node_range_paths(), table.node_ids.size(), graph.id());
+  table.node_process_ranges =
+      DecodeRanges(graph.node_process_ranges(), table.node_ids.size(), graph.id());
   Place(tables_.graphs, graphs_, graph.id(), std::move(table), "graph");
+}
+
+template <typename Column>
+std::vector<uint32_t> TableBuilder::DecodeRanges(const Column& column, size_t nodes, uint32_t graph) {
+  std::vector<uint32_t> ids;
+  uint32_t id = 0;
+  for (const int32_t delta : column) ids.push_back(id += static_cast<uint32_t>(delta));
+  if (!ids.empty() && ids.size() != nodes) {
+    AddMalformed(absl::StrCat("graph ", graph, ": nodes and their ranges differ in number"));
+    ids.clear();
+  }
+  return ids;
 }
 
 void TableBuilder::FoldEdges(const Graph& graph, GraphTable& table) {
@@ -143,6 +159,9 @@ void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
   }
   for (TensorMap& entry : *head.mutable_tensor_maps()) {
     Place(tables_.tensor_maps, tensor_maps_, entry.id(), std::move(entry), "tensor map");
+  }
+  for (RangePath& entry : *head.mutable_range_paths()) {
+    Place(tables_.range_paths, range_paths_, entry.id(), std::move(entry), "range path");
   }
   for (Site& entry : *head.mutable_sites()) {
     Place(tables_.sites, sites_, entry.id(), std::move(entry), "site");
@@ -186,7 +205,13 @@ void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
 // References to entries that no chunk defined read as 0, unknown.
 void TableBuilder::ResolveReferences() {
   const auto known = [](uint32_t id, const auto& table) { return id < table.size() ? id : 0; };
+  for (size_t id = 1; id < tables_.range_paths.size(); ++id) {
+    RangePath& path = tables_.range_paths[id];
+    if (path.parent() >= id) path.set_parent(0);  // no cycles
+  }
   for (Site& site : tables_.sites) {
+    site.set_range_path(known(site.range_path(), tables_.range_paths));
+    site.set_process_ranges(known(site.process_ranges(), tables_.range_paths));
     if (site.kernel_id() >= tables_.kernels.size()) site.set_kernel_id(0);
     for (TensorMapUse& use : *site.mutable_tensor_maps()) {
       use.set_tensor_map_id(known(use.tensor_map_id(), tables_.tensor_maps));
@@ -194,6 +219,9 @@ void TableBuilder::ResolveReferences() {
   }
   for (GraphTable& graph : tables_.graphs) {
     for (uint32_t& site : graph.node_sites) site = known(site, tables_.sites);
+    for (auto* ranges : {&graph.node_range_paths, &graph.node_process_ranges}) {
+      for (uint32_t& path : *ranges) path = known(path, tables_.range_paths);
+    }
     graph.replaces = known(graph.replaces, tables_.graphs);
   }
   for (SnapshotTable& snapshot : tables_.snapshots) {

@@ -42,6 +42,8 @@ class TableBuilder {
   Increments Decode(const Counters& counters);
   void FoldGraph(const Graph& graph);
   void FoldEdges(const Graph& graph, GraphTable& table);
+  template <typename Column>
+  std::vector<uint32_t> DecodeRanges(const Column& column, size_t nodes, uint32_t graph);
   template <typename Entry>
   void Place(std::vector<Entry>& table, uint64_t& entries, uint32_t id, Entry&& entry,
              const char* table_name);
@@ -55,7 +57,7 @@ class TableBuilder {
   uint64_t offset_bytes_ = 0;
   bool counts_exact_ = true;
   uint64_t kernels_ = 0, attributes_ = 0, tensor_maps_ = 0, sites_ = 0, graphs_ = 0, streams_ = 0;
-  uint64_t operation_classes_ = 0;
+  uint64_t operation_classes_ = 0, range_paths_ = 0;
   std::vector<PendingSnapshot> snapshots_;
   std::vector<std::pair<uint32_t, uint32_t>> site_attributes_;
 };

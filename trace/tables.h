@@ -30,6 +30,8 @@ struct GraphTable {
     uint32_t data = 0;
   };
   std::vector<Edge> edges;
+  // RangePath ids, as many as node_ids or none.
+  std::vector<uint32_t> node_range_paths, node_process_ranges;
 };
 
 struct SnapshotTable {
@@ -51,6 +53,7 @@ struct Tables {
   std::vector<Kernel> kernels;
   std::vector<Attributes> attributes;
   std::vector<TensorMap> tensor_maps;
+  std::vector<RangePath> range_paths;  // parents before children
   std::vector<Site> sites;
   std::vector<uint32_t> site_attributes;  // attributes id of each site, 0: no record seen
   std::vector<GraphTable> graphs;

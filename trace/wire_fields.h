@@ -25,7 +25,8 @@ enum Chunk : uint32_t {
   kLaunches = 16,
   kRecords = 17,
   kOperations = 18,
-  kOperationClasses = 19
+  kOperationClasses = 19,
+  kRangePaths = 20
 };
 enum Launches : uint32_t {
   kLaunchCorrelationIds = 1,

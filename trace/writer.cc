@@ -53,6 +53,7 @@ void Writer::AddAttributes(uint32_t id, const AttributesEntry& entry) {
   HOTPROOF_ADD(AddAttributes(id, entry));
 }
 void Writer::AddTensorMap(const TensorMapEntry& entry) { HOTPROOF_ADD(AddTensorMap(entry)); }
+void Writer::AddRangePath(const RangePathEntry& entry) { HOTPROOF_ADD(AddRangePath(entry)); }
 void Writer::AddSite(const SiteEntry& entry) { HOTPROOF_ADD(AddSite(entry)); }
 void Writer::AddGraph(const GraphEntry& entry) { HOTPROOF_ADD(AddGraph(entry)); }
 void Writer::AddStream(const StreamEntry& entry) { HOTPROOF_ADD(AddStream(entry)); }

@@ -1,8 +1,8 @@
 // Writes one .hpt trace. Owned by the tracer, which calls it under its own lock: the class is not
 // thread-safe. Nothing here throws, logs, or allocates per record once its buffers have grown to
 // the chunk size. No protobuf, no Abseil: this is linked into a library preloaded into other
-// people's processes. Ids (kernels, attributes, tensor maps, sites, graphs, streams) are given by
-// the caller, ascending from 1, each added once.
+// people's processes. Ids (kernels, attributes, tensor maps, range paths, sites, graphs, streams) are
+// given by the caller, ascending from 1, each added once.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +54,8 @@ struct KernelEntry {
   uint32_t module_id = 0;
   uint64_t cubin_hash = 0;
   std::span<const uint32_t> parameter_offsets, parameter_sizes;
+  uint32_t architecture = 0;
+  std::string_view architecture_suffix;
 };
 
 struct AttributesEntry {
@@ -105,6 +107,17 @@ struct SiteEntry {
   bool unattributed = false;
   const LibraryCallEntry* library_call = nullptr;
   std::string_view launching_library;
+  bool library_calls_overflowed = false;
+  uint32_t range_path = 0, process_ranges = 0;
+};
+
+struct RangePathEntry {
+  uint32_t id = 0, parent = 0;
+  std::string_view name, domain;
+  uint32_t source = 0;        // trace.proto's RangeSource
+  uint32_t payload_kind = 0;  // its PayloadKind
+  uint64_t payload = 0;
+  bool many = false;
 };
 
 struct GraphEntry {
@@ -117,6 +130,7 @@ struct GraphEntry {
   std::span<const uint32_t> other_node_types;
   bool edges_known = false;
   std::span<const uint32_t> edge_from, edge_to, edge_data;  // edge_data: of each edge, or none
+  std::span<const uint32_t> node_range_paths, node_process_ranges;  // of each node, or none
 };
 
 struct StreamEntry {
@@ -206,6 +220,7 @@ class Writer {
   void AddKernel(const KernelEntry&);
   void AddAttributes(uint32_t id, const AttributesEntry&);
   void AddTensorMap(const TensorMapEntry&);
+  void AddRangePath(const RangePathEntry&);
   void AddSite(const SiteEntry&);
   void AddGraph(const GraphEntry&);
   void AddStream(const StreamEntry&);

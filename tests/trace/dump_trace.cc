@@ -116,6 +116,8 @@ void Print(const std::string& path, const GraphTable& graph) {
   PrintIfSet(path + ".edges_known", int{graph.edges_known});
   PrintIfSet(path + ".exec_graph_id", graph.exec_graph_id);
   PrintIfSet(path + ".id", graph.id);
+  PrintList(path + ".node_process_ranges", graph.node_process_ranges);
+  PrintList(path + ".node_range_paths", graph.node_range_paths);
   PrintList(path + ".other_node_ids", graph.other_node_ids);
   PrintList(path + ".other_node_types", graph.other_node_types);
   PrintIfSet(path + ".other_nodes", graph.other_nodes);
@@ -156,6 +158,7 @@ void PrintTables(const TraceReader& reader) {
   PrintTable("graphs", tables.graphs);
   PrintTable("streams", tables.streams);
   PrintTable("operation_classes", tables.operation_classes);
+  PrintTable("range_paths", tables.range_paths);
   for (size_t id = 0; id < tables.site_attributes.size(); ++id) {
     PrintIfSet("site_attributes." + std::to_string(id), tables.site_attributes[id]);
   }

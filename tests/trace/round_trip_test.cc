@@ -197,6 +197,8 @@ TEST_F(RoundTripTest, Site) {
   writer_->AddHeader({});
   writer_->AddKernel({.id = 1, .name = "k"});
   writer_->AddTensorMap({.id = 1});
+  writer_->AddRangePath({.id = 1, .name = "a"});
+  writer_->AddRangePath({.id = 2, .name = "b"});
   const std::string arguments("\0\1\377\0", 4);
   const uint32_t masked[] = {0, 16};
   const TensorMapUseEntry uses[] = {{64, 1}};
@@ -219,7 +221,9 @@ TEST_F(RoundTripTest, Site) {
                     307,
                     true,
                     &call,
-                    "/opt/_C.abi3.so"});
+                    "/opt/_C.abi3.so",
+                    2,
+                    1});
   Site want;
   want.set_id(1);
   want.set_kernel_id(1);
@@ -259,6 +263,8 @@ TEST_F(RoundTripTest, Site) {
   }
   ExpectEveryFieldSet(want_call);
   want.set_launching_library("/opt/_C.abi3.so");
+  want.set_range_path(2);
+  want.set_process_ranges(1);
   ExpectSame(Read().sites[1], want);
 }
 
@@ -371,6 +377,47 @@ TEST_F(RoundTripTest, OperationClass) {
   want.set_synchronization_type(14);
   want.set_return_value(15);
   ExpectSame(Read().operation_classes[1], want);
+}
+
+TEST_F(RoundTripTest, RangePathsOfSitesAndNodes) {
+  writer_->AddHeader({});
+  writer_->AddRangePath({.id = 1, .name = "request", .domain = "server", .source = RANGE_START_END});
+  writer_->AddRangePath({.id = 2, .name = "mlp", .source = RANGE_PUSH_POP});
+  writer_->AddRangePath({.id = 3,
+                         .parent = 2,
+                         .name = "gemm",
+                         .domain = "torch",
+                         .source = RANGE_PUSH_POP,
+                         .payload_kind = PAYLOAD_UNSIGNED,
+                         .payload = 1ull << 63,
+                         .many = true});
+  writer_->AddSite({.id = 1, .range_path = 3, .process_ranges = 1});
+  const uint64_t ids[] = {7, 8};
+  const uint32_t sites[] = {1, 1}, paths[] = {3, 2}, process[] = {1, 9};
+  writer_->AddGraph({.id = 1,
+                     .node_ids = ids,
+                     .node_sites = sites,
+                     .node_range_paths = paths,
+                     .node_process_ranges = process});
+  writer_->AddGraph({.id = 2, .node_ids = ids, .node_sites = sites});
+  const Tables tables = Read();
+  RangePath want;
+  want.set_id(3);
+  want.set_parent(2);
+  want.set_name("gemm");
+  want.set_domain("torch");
+  want.set_many(true);
+  want.set_source(RANGE_PUSH_POP);
+  want.set_payload_kind(PAYLOAD_UNSIGNED);
+  want.set_payload(1ull << 63);
+  ASSERT_EQ(tables.range_paths.size(), 4u);
+  ExpectSame(tables.range_paths[3], want);
+  EXPECT_EQ(tables.range_paths[1].domain(), "server");
+  EXPECT_EQ(tables.sites[1].range_path(), 3u);
+  EXPECT_EQ(tables.sites[1].process_ranges(), 1u);
+  EXPECT_THAT(tables.graphs[1].node_range_paths, ElementsAre(3, 2));
+  EXPECT_THAT(tables.graphs[1].node_process_ranges, ElementsAre(1, 0));  // no chunk defines 9
+  EXPECT_TRUE(tables.graphs[2].node_range_paths.empty());
 }
 
 TEST_F(RoundTripTest, SnapshotsHoldAbsoluteCounts) {

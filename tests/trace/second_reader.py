@@ -137,7 +137,7 @@ class Trace:
         self.chunks, self.issues, self.header = [], [], {}
         self.tables = {name: {} for name in
                        ("kernels", "attributes", "tensor_maps", "sites", "graphs", "streams",
-                        "operation_classes")}
+                        "operation_classes", "range_paths")}
         self.lists = {"snapshots": [], "problems": [], "clocks": []}
         self.footer, self.site_attributes = None, {}
         self.asked = {"site": {}, "graph": {}}
@@ -310,6 +310,9 @@ class Trace:
         for graph in self.tables["graphs"].values():
             graph["_sites"] = sums(graph.pop("node_sites", []), MASK32)
             graph["_nodes"] = sums(graph.pop("node_ids", []), MASK64)
+            for name in ("node_range_paths", "node_process_ranges"):
+                if name in graph:
+                    graph[name] = sums(graph[name], MASK32)
             if "other_node_ids" in graph:
                 graph["other_node_ids"] = sums(graph["other_node_ids"], MASK64)
             graph["edge"] = edges(graph)

@@ -56,7 +56,7 @@ def main(dump_trace, make_trace, build, source):
         subprocess.run([dump_trace, "--small", path], check=True)
         check("small trace", path)
         small = open(path, "rb").read()
-        for cut in range(len(small) // 3, len(small), 23):
+        for cut in range(len(small) * 2 // 5, len(small), 23):
             with open(path, "wb") as file:
                 file.write(small[:cut])
             check(f"small trace cut at {cut}", path)

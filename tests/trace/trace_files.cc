@@ -80,7 +80,19 @@ SmallTrace WriteSmallTrace(const std::string& path, const std::string& counters_
   writer.AddKernel({.id = 2, .name = "norm"});
   writer.AddAttributes(1, {.registers_per_thread = 32});
   writer.AddAttributes(2, {.registers_per_thread = 64});
-  writer.AddSite({.id = 1, .kernel_id = 1, .grid = {8, 1, 1}, .block = {128, 1, 1}});
+  writer.AddRangePath({.id = 1, .name = "step", .domain = "engine", .source = RANGE_START_END});
+  writer.AddRangePath({.id = 2,
+                       .name = "layer 7",
+                       .source = RANGE_PUSH_POP,
+                       .payload_kind = PAYLOAD_SIGNED,
+                       .payload = ~uint64_t{4}});
+  writer.AddRangePath({.id = 3, .parent = 2, .many = true});
+  writer.AddSite({.id = 1,
+                  .kernel_id = 1,
+                  .grid = {8, 1, 1},
+                  .block = {128, 1, 1},
+                  .range_path = 3,
+                  .process_ranges = 1});
   writer.AddSite(
       {.id = 2, .kernel_id = 1, .grid = {9, 1, 1}, .block = {128, 1, 1}, .captured = true});
   writer.AddSite(
@@ -89,6 +101,7 @@ SmallTrace WriteSmallTrace(const std::string& path, const std::string& counters_
   const uint32_t node_sites[] = {2, 3, 2};
   const uint64_t other_nodes[] = {(2ull << 32) + 5, 0};
   const uint32_t other_types[] = {2, 5};  // memset, empty
+  const uint32_t range_paths[] = {3, 2, 0};
   const uint32_t from[] = {0, 3, 1, 4}, to[] = {3, 1, 4, 2}, data[] = {0, 0, 0x10001, 0};
   writer.AddGraph({.id = 1,
                    .exec_graph_id = 2,
@@ -100,7 +113,8 @@ SmallTrace WriteSmallTrace(const std::string& path, const std::string& counters_
                    .edges_known = true,
                    .edge_from = from,
                    .edge_to = to,
-                   .edge_data = data});
+                   .edge_data = data,
+                   .node_range_paths = range_paths});
   writer.AddSnapshot({.reason = SNAPSHOT_REASON_FIRST_REPLAY, .graph_id = 1}, counters);
   EXPECT_EQ(writer.FlushTables(counters), WriteResult::kOk);
 

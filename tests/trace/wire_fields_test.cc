@@ -42,7 +42,8 @@ TEST(WireFieldsTest, Chunk) {
                                                     {"records", wire::kRecords},
                                                     {"operations", wire::kOperations},
                                                     {"operation_classes",
-                                                     wire::kOperationClasses}}));
+                                                     wire::kOperationClasses},
+                                                    {"range_paths", wire::kRangePaths}}));
 }
 
 TEST(WireFieldsTest, Columns) {
