@@ -27,28 +27,38 @@ uint64_t Durations::QuantileNs(double q) const {
   return 0;
 }
 
-uint32_t SiteDurations::NewBlock() {
-  const auto begin = static_cast<uint32_t>(counts_.size());
-  counts_.resize(counts_.size() + DurationBucket::kPerBlock);
-  return begin;
+void SiteDurations::Histogram::Cover(uint32_t block) {
+  const uint32_t first = blocks == 0 ? block : std::min(first_block, block);
+  const uint32_t end = blocks == 0 ? block + 1 : std::max(first_block + blocks, block + 1);
+  constexpr size_t kPerBlock = DurationBucket::kPerBlock;
+  auto wider = std::make_unique<uint64_t[]>((end - first) * kPerBlock);
+  if (blocks != 0) {
+    std::copy_n(counts.get(), blocks * kPerBlock, &wider[(first_block - first) * kPerBlock]);
+  }
+  counts = std::move(wider);
+  first_block = first;
+  blocks = end - first;
 }
 
 void SiteDurations::Merge(const SiteDurations& other) {
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    if (other.blocks_[i] == 0) continue;
-    if (blocks_[i] == 0) blocks_[i] = NewBlock();
-    for (uint32_t k = 0; k < DurationBucket::kPerBlock; ++k) {
-      counts_[blocks_[i] + k] += other.counts_[other.blocks_[i] + k];
+  for (size_t site = 0; site < histograms_.size(); ++site) {
+    const Histogram& theirs = other.histograms_[site];
+    if (theirs.blocks == 0) continue;
+    Histogram& mine = histograms_[site];
+    for (const uint32_t block : {theirs.first_block, theirs.first_block + theirs.blocks - 1}) {
+      if (block - mine.first_block >= mine.blocks) mine.Cover(block);
     }
+    constexpr size_t kPerBlock = DurationBucket::kPerBlock;
+    uint64_t* const to = &mine.counts[(theirs.first_block - mine.first_block) * kPerBlock];
+    for (size_t i = 0; i < theirs.blocks * kPerBlock; ++i) to[i] += theirs.counts[i];
   }
 }
 
 void SiteDurations::AddTo(uint32_t site, Durations& durations) const {
-  for (uint32_t block = 0; block < DurationBucket::kBlocks; ++block) {
-    const size_t index = size_t{site} * DurationBucket::kBlocks + block;
-    if (index < blocks_.size() && blocks_[index] != 0) {
-      durations.Add(block, &counts_[blocks_[index]]);
-    }
+  if (site >= histograms_.size()) return;
+  const Histogram& histogram = histograms_[site];
+  for (uint32_t i = 0; i < histogram.blocks; ++i) {
+    durations.Add(histogram.first_block + i, &histogram.counts[i * size_t{DurationBucket::kPerBlock}]);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace hotproof::analyzers {
@@ -39,8 +40,6 @@ struct DurationBucket {
 // One histogram. Memory: 512 bytes for each power of two that was seen.
 class Durations {
  public:
-  using Block = std::array<uint64_t, DurationBucket::kPerBlock>;
-
   void Add(uint32_t block, const uint64_t* counts);
   uint64_t count() const { return count_; }
   // The duration at rank ceil(q * count()), 0 < q <= 1; 0 if there is none.
@@ -51,27 +50,30 @@ class Durations {
   std::array<std::vector<uint64_t>, DurationBucket::kBlocks> blocks_;
 };
 
-// One histogram for each of many sites, filled record by record on one thread.
+// One histogram for each of many sites, filled record by record on one thread. Memory: 16 bytes a site,
+// and 512 for each power of two from the shortest to the longest duration that a site was seen with.
 class SiteDurations {
  public:
-  explicit SiteDurations(size_t sites = 0)
-      : blocks_(sites * DurationBucket::kBlocks), counts_(DurationBucket::kPerBlock) {}
+  explicit SiteDurations(size_t sites = 0) : histograms_(sites) {}
 
   void Add(uint32_t site, uint64_t duration_ns) {
     const DurationBucket bucket = DurationBucket::Of(duration_ns);
-    uint32_t& begin = blocks_[size_t{site} * DurationBucket::kBlocks + bucket.block];
-    if (begin == 0) [[unlikely]]
-      begin = NewBlock();
-    ++counts_[begin + bucket.in_block];
+    Histogram& histogram = histograms_[site];
+    if (bucket.block - histogram.first_block >= histogram.blocks) [[unlikely]]
+      histogram.Cover(bucket.block);
+    ++histogram.counts[(bucket.block - histogram.first_block) * DurationBucket::kPerBlock +
+                       bucket.in_block];
   }
   void Merge(const SiteDurations& other);
   void AddTo(uint32_t site, Durations& durations) const;
 
  private:
-  uint32_t NewBlock();
-
-  std::vector<uint32_t> blocks_;  // by site and block: where in counts_ it begins, 0: none
-  std::vector<uint64_t> counts_;
+  struct Histogram {
+    std::unique_ptr<uint64_t[]> counts;  // of the blocks [first_block, first_block + blocks)
+    uint32_t first_block = 0, blocks = 0;
+    void Cover(uint32_t block);
+  };
+  std::vector<Histogram> histograms_;  // by site
 };
 
 }  // namespace hotproof::analyzers

@@ -21,10 +21,22 @@ inline uint64_t Pass(uint64_t& frontier_ns, uint64_t start_ns, uint64_t end_ns) 
   return frontier_ns - from_ns;
 }
 
+// Whether a record starts before the one before it has ended.
+bool OverlapsWithin(const uint64_t* start_ns, const uint64_t* end_ns, uint32_t count) {
+  uint64_t negative = 0;  // its highest bit
+  for (uint32_t i = 1; i < count; ++i) negative |= start_ns[i] - end_ns[i - 1];
+  return negative >> 63 != 0;
+}
+
 }  // namespace
 
 SlotTimes::SlotTimes(const TraceIndex& index) : index_(&index), helpers_(index) {
   for (auto& sums : result_.sums) sums.resize(index.slot_count());
+  for (Replays& replays : replays_) {
+    replays.duration_ns.resize(index.slot_count());
+    replays.steps.resize(index.slot_count() + 1);
+  }
+  graph_stream_.resize(index.tables().graphs.size());
   for (auto& durations : result_.durations) durations = SiteDurations(index.site_count());
   result_.slot_stream.resize(index.slot_count());
 }
@@ -82,37 +94,66 @@ void SlotTimes::Fold(const Chunk& chunk) {
   result_.untimed += runs.untimed_node.size();
 }
 
-// The inner loop: one graph's nodes in order, on one stream.
+// The inner loop: one graph's nodes in order, on one stream. In blocks that stay in the first cache, each
+// pass over them simple enough for the compiler to take several records at a time.
 void SlotTimes::FoldReplay(const Chunk& chunk, const trace::Run& run, uint32_t alone_count) {
-  const uint64_t* const start_ns = &chunk.runs.start_ns[run.begin];
-  const uint64_t* const end_ns = &chunk.runs.end_ns[run.begin];
   const uint32_t slot = SlotAt(run, run.begin);
   const bool steady = index_->phases().IsSteady(chunk.runs.groups[run.group].correlation_id);
-  TimeSums* const sums = &result_.sums[steady][slot];
   SiteDurations& durations = result_.durations[steady];
-  const uint32_t* const sites = index_->sites_of_slots(slot);
   Device& device = DeviceOf(run.stream, kept_.devices);
-  uint64_t frontier_ns = device.frontier_ns, busy_ns = 0;
-  const auto add = [&](uint32_t i, uint64_t exclusive_ns) {
-    const uint64_t duration_ns = end_ns[i] - start_ns[i];
-    sums[i].records += 1;
-    sums[i].duration_ns += duration_ns;
-    sums[i].exclusive_ns += exclusive_ns;
-    durations.Add(sites[i], duration_ns);
-  };
-  for (uint32_t i = 0; i < alone_count; ++i) {
-    const uint64_t exclusive_ns = Pass(frontier_ns, start_ns[i], end_ns[i]);
-    busy_ns += exclusive_ns;
-    add(i, exclusive_ns);
+  replays_[steady].steps[slot] += 1;
+  replays_[steady].steps[slot + run.count] -= 1;
+  uint64_t block_ns[kBlock];
+  for (uint32_t begin = 0; begin < run.count; begin += kBlock) {
+    const uint32_t count = std::min(kBlock, run.count - begin);
+    const uint64_t* const start_ns = &chunk.runs.start_ns[run.begin + begin];
+    const uint64_t* const end_ns = &chunk.runs.end_ns[run.begin + begin];
+    uint64_t* const sums_ns = &replays_[steady].duration_ns[slot + begin];
+    for (uint32_t i = 0; i < count; ++i) {
+      block_ns[i] = end_ns[i] - start_ns[i];
+      sums_ns[i] += block_ns[i];
+    }
+    const uint32_t* const sites = index_->sites_of_slots(slot + begin);
+    for (uint32_t i = 0; i < count; ++i) durations.Add(sites[i], block_ns[i]);
+    Cover({start_ns, end_ns, count, std::clamp(alone_count, begin, begin + count) - begin}, device,
+          &result_.sums[steady][slot + begin]);
   }
-  for (uint32_t i = alone_count; i < run.count; ++i) add(i, 0);
+  NoteStream(run, slot);
+}
+
+// Exclusive time of a block: what is hidden by earlier records is taken from `sums`.
+void SlotTimes::Cover(const Block& block, Device& device, TimeSums* sums) const {
+  uint64_t frontier_ns = device.frontier_ns, busy_ns = 0;
+  if (block.alone_count == block.count && frontier_ns <= block.start_ns[0] &&
+      !OverlapsWithin(block.start_ns, block.end_ns, block.count)) {
+    for (uint32_t i = 0; i < block.count; ++i) busy_ns += block.end_ns[i] - block.start_ns[i];
+    frontier_ns = block.end_ns[block.count - 1];
+  } else {
+    for (uint32_t i = 0; i < block.alone_count; ++i) {
+      const uint64_t exclusive_ns = Pass(frontier_ns, block.start_ns[i], block.end_ns[i]);
+      busy_ns += exclusive_ns;
+      sums[i].exclusive_ns += exclusive_ns - (block.end_ns[i] - block.start_ns[i]);  // wraps
+    }
+    for (uint32_t i = block.alone_count; i < block.count; ++i) {
+      sums[i].exclusive_ns -= block.end_ns[i] - block.start_ns[i];
+    }
+  }
   device.frontier_ns = frontier_ns;
   device.busy_ns += busy_ns;
+}
+
+// Mostly all of a graph's nodes run on the stream that they ran on before.
+void SlotTimes::NoteStream(const trace::Run& run, uint32_t slot) {
+  uint32_t& whole = graph_stream_[run.target.id()];
+  if (whole == run.stream) return;
   uint32_t* const streams = &result_.slot_stream[slot];
-  uint32_t differs = 0;
-  for (uint32_t i = 0; i < run.count; ++i) differs |= streams[i] ^ run.stream;
-  if (differs == 0) return;
   for (uint32_t i = 0; i < run.count; ++i) MeetStream(streams[i], run.stream);
+  const uint32_t first = index_->first_slot_of_graph(run.target.id());
+  const auto nodes = &result_.slot_stream[first];
+  whole = std::all_of(nodes, nodes + index_->ExecutionsOf(run.target),
+                      [&](uint32_t stream) { return stream == run.stream; })
+              ? run.stream
+              : kSeveralStreams;
 }
 
 void SlotTimes::FoldOthers(const Chunk& chunk, const trace::Run& run, uint32_t alone_count) {
@@ -127,8 +168,12 @@ void SlotTimes::FoldOthers(const Chunk& chunk, const trace::Run& run, uint32_t a
     TimeSums& sums = result_.sums[steady][slot];
     sums.records += 1;
     sums.duration_ns += end_ns - start_ns;
+    sums.exclusive_ns -= end_ns - start_ns;
     result_.durations[steady].Add(index_->site_of_slot(slot), end_ns - start_ns);
-    if (index_->IsGraphSlot(slot)) MeetStream(result_.slot_stream[slot], run.stream);
+    if (index_->IsGraphSlot(slot)) {
+      MeetStream(result_.slot_stream[slot], run.stream);
+      graph_stream_[run.target.id()] = 0;
+    }
     if (i - run.begin >= alone_count) continue;
     Device& device = DeviceOf(run.stream, kept_.devices);
     const uint64_t exclusive_ns = Pass(device.frontier_ns, start_ns, end_ns);
@@ -214,6 +259,11 @@ void SlotTimes::Merge(const Analyzer& other) {
       mine.duration_ns += theirs.sums[phase][slot].duration_ns;
       mine.exclusive_ns += theirs.sums[phase][slot].exclusive_ns;
     }
+    const Replays& replays = static_cast<const SlotTimes&>(other).replays_[phase];
+    for (size_t slot = 0; slot < replays.duration_ns.size(); ++slot) {
+      replays_[phase].duration_ns[slot] += replays.duration_ns[slot];
+      replays_[phase].steps[slot] += replays.steps[slot];
+    }
     result_.durations[phase].Merge(theirs.durations[phase]);
   }
   for (size_t slot = 0; slot < result_.slot_stream.size(); ++slot) {
@@ -225,6 +275,15 @@ void SlotTimes::Merge(const Analyzer& other) {
 }
 
 SlotTimes::Result SlotTimes::Finish() && {
+  for (int phase = 0; phase < 2; ++phase) {
+    uint64_t replays = 0;
+    for (size_t slot = 0; slot < result_.sums[phase].size(); ++slot) {
+      TimeSums& sums = result_.sums[phase][slot];
+      sums.records += replays += replays_[phase].steps[slot];
+      sums.duration_ns += replays_[phase].duration_ns[slot];
+      sums.exclusive_ns += sums.duration_ns;
+    }
+  }
   for (uint32_t& stream : result_.slot_stream) {
     if (stream == kSeveralStreams) stream = 0;
   }

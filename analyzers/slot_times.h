@@ -57,8 +57,17 @@ class SlotTimes : public Analyzer {
     std::vector<uint64_t> eager_exclusive_ns;  // of those of them that were launched eagerly
   };
 
+  // Some records of one run, the first `alone_count` of which no other chunk's come between.
+  struct Block {
+    const uint64_t *start_ns, *end_ns;
+    uint32_t count, alone_count;
+  };
+  static constexpr uint32_t kBlock = 128;
+
   void FoldReplay(const Chunk& chunk, const trace::Run& run, uint32_t alone_count);
   void FoldOthers(const Chunk& chunk, const trace::Run& run, uint32_t alone_count);
+  void Cover(const Block& block, Device& device, TimeSums* sums) const;
+  void NoteStream(const trace::Run& run, uint32_t slot);
   uint32_t SlotAt(const trace::Run& run, uint32_t record) const;
   Device& DeviceOf(uint32_t stream, std::vector<Device>& devices) const;
   template <typename F>
@@ -68,7 +77,16 @@ class SlotTimes : public Analyzer {
   void GiveHelpers(const Chunk& chunk, const Kept& kept);
 
   const TraceIndex* index_;
+  // While folding, exclusive_ns of its sums is less than that by duration_ns (wraps), so that nothing is
+  // added for records that no other overlaps.
   Result result_;
+  // Of replays in one phase, by slot, until Finish adds them.
+  struct Replays {
+    std::vector<uint64_t> duration_ns;
+    std::vector<uint64_t> steps;  // records: at a run's first slot 1 more, behind its last 1 less (wraps)
+  };
+  Replays replays_[2];
+  std::vector<uint32_t> graph_stream_;  // by graph: the stream of all its slots, if it is known to be one
   Kept kept_;
   // Of the instance that FoldTrace was given:
   ExclusiveTime exclusive_;
