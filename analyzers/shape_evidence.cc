@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "catalog/layouts/layout_set.h"
 
 namespace hotproof::analyzers {
 namespace {
@@ -128,7 +129,6 @@ std::optional<uint32_t> Narrow(const std::optional<int64_t>& dim) {
   return dim ? std::optional<uint32_t>(static_cast<uint32_t>(*dim)) : std::nullopt;
 }
 
-// The first layout whose parameters are those of the kernel decides.
 Shape FromArguments(const trace::Site& site, const KernelEvidence& kernel,
                     const trace::Tables& tables, std::string* contradiction) {
   if (kernel.layouts.empty() || site.kernel_id() >= tables.kernels.size()) return {};
@@ -143,18 +143,15 @@ Shape FromArguments(const trace::Site& site, const KernelEvidence& kernel,
                                    hidden,
                                    {site.grid_x(), site.grid_y(), site.grid_z()},
                                    {site.block_x(), site.block_y(), site.block_z()}};
-  for (const catalog::CompiledLayout* layout : kernel.layouts) {
-    const auto reading = layout->Read(evidence, kernel.kernel_class);
-    if (!reading) continue;
-    if (reading->contradiction) {
-      *contradiction =
-          absl::StrCat("arguments do not fit layout ", layout->id(), ": ", reading->refused);
-    }
-    Shape shape{Narrow(reading->m), Narrow(reading->n), Narrow(reading->k), Provenance::kArguments};
-    if (reading->batch && *reading->batch > 1) shape.batch = Narrow(reading->batch);
-    return shape;
+  const auto reading = catalog::ReadFirst(kernel.layouts, evidence, kernel.kernel_class);
+  if (!reading) return {};
+  if (reading->contradiction) {
+    *contradiction =
+        absl::StrCat("arguments do not fit layout ", reading->layout, ": ", reading->refused);
   }
-  return {};
+  Shape shape{Narrow(reading->m), Narrow(reading->n), Narrow(reading->k), Provenance::kArguments};
+  if (reading->batch && *reading->batch > 1) shape.batch = Narrow(reading->batch);
+  return shape;
 }
 
 // What the library was asked for. A column-major D has its m inside.

@@ -27,15 +27,15 @@ absl::Status CompilePatterns(const google::protobuf::RepeatedPtrField<std::strin
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-// "128x16x128" -> {128, 16}; nothing if the name told no tile.
-std::optional<std::pair<int64_t, int64_t>> TileExtents(const std::string& tile) {
-  const std::vector<std::string> parts = absl::StrSplit(tile, 'x');
-  int64_t first, second;
-  if (parts.size() < 2 || !absl::SimpleAtoi(parts[0], &first) ||
-      !absl::SimpleAtoi(parts[1], &second) || first <= 0 || second <= 0) {
-    return std::nullopt;
+// "128x16x128" -> {128, 16, 128}; as many as the name told.
+std::vector<int64_t> TileExtents(const std::string& tile) {
+  std::vector<int64_t> extents;
+  for (const absl::string_view part : absl::StrSplit(tile, 'x')) {
+    int64_t extent;
+    if (!absl::SimpleAtoi(part, &extent) || extent <= 0) break;
+    extents.push_back(extent);
   }
-  return std::make_pair(first, second);
+  return extents;
 }
 
 // A repeated name keeps its first value: fields before what is derived from them.
@@ -51,13 +51,17 @@ void AddKnown(const LaunchEvidence& evidence, const KernelClass& kernel_class, V
                               int64_t{evidence.grid[2]}, &grid)) {
     values.try_emplace("grid", grid);
   }
-  const auto tile = TileExtents(kernel_class.tile);
-  const auto m = values.find("m"), n = values.find("n");
-  if (!tile || m == values.end() || n == values.end()) return;
-  values.try_emplace("tiles_m", CeilDiv(m->second, tile->first));
-  values.try_emplace("tiles_n", CeilDiv(n->second, tile->second));
-  values.try_emplace("swapped_tiles_m", CeilDiv(m->second, tile->second));
-  values.try_emplace("swapped_tiles_n", CeilDiv(n->second, tile->first));
+  const std::vector<int64_t> tile = TileExtents(kernel_class.tile);
+  const auto m = values.find("m"), n = values.find("n"), k = values.find("k");
+  if (tile.size() >= 2 && m != values.end() && n != values.end()) {
+    values.try_emplace("tiles_m", CeilDiv(m->second, tile[0]));
+    values.try_emplace("tiles_n", CeilDiv(n->second, tile[1]));
+    values.try_emplace("swapped_tiles_m", CeilDiv(m->second, tile[1]));
+    values.try_emplace("swapped_tiles_n", CeilDiv(n->second, tile[0]));
+  }
+  if (tile.size() >= 3 && k != values.end()) {
+    values.try_emplace("padded_k", CeilDiv(k->second, tile[2]) * tile[2]);
+  }
 }
 
 }  // namespace
@@ -208,6 +212,7 @@ std::optional<LayoutReading> CompiledLayout::Read(const LaunchEvidence& evidence
   const auto at = signature_.Match(evidence.parameter_sizes);
   if (!at) return std::nullopt;
   LayoutReading reading;
+  reading.layout = id_;
   if (evidence.arguments.empty()) {
     reading.refused = "the arguments were not kept";
     return reading;

@@ -24,6 +24,7 @@ class Layout;  // proto/catalog.pb.h
 // Absent: the layout does not hold it.
 struct LayoutReading {
   std::optional<int64_t> m, n, k, batch, lda, ldb, ldd;
+  std::string layout;  // its id
   // Why the bytes were not believed: a check failed, or a field was masked. The dims are absent
   // then.
   std::string refused;

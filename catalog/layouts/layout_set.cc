@@ -7,6 +7,19 @@
 
 namespace hotproof::catalog {
 
+std::optional<LayoutReading> ReadFirst(const std::vector<const CompiledLayout*>& layouts,
+                                       const LaunchEvidence& evidence,
+                                       const KernelClass& kernel_class) {
+  std::optional<LayoutReading> contradicted;
+  for (const CompiledLayout* layout : layouts) {
+    std::optional<LayoutReading> reading = layout->Read(evidence, kernel_class);
+    if (!reading) continue;
+    if (!reading->contradiction) return reading;
+    if (!contradicted) contradicted = std::move(reading);
+  }
+  return contradicted;
+}
+
 absl::StatusOr<LayoutSet> LayoutSet::Load(const std::string& extra_rules_path) {
   LayoutSet set;
   if (!extra_rules_path.empty()) {

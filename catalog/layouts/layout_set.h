@@ -2,6 +2,7 @@
 // the user's. Built once, then immutable; every method is const and safe on any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,13 @@
 namespace hotproof::catalog {
 
 class RuleSet;  // proto/catalog.pb.h
+
+// What the first of `layouts` reads whose parameters fit and whose checks hold. If none holds: the first that
+// fits, with its contradiction. A layout that fits and whose fields were masked ends the search: it may be the
+// one. Nothing if no layout fits.
+std::optional<LayoutReading> ReadFirst(const std::vector<const CompiledLayout*>& layouts,
+                                       const LaunchEvidence& evidence,
+                                       const KernelClass& kernel_class);
 
 class LayoutSet {
  public:

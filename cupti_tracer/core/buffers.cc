@@ -31,6 +31,8 @@ BufferPool::Buffer BufferPool::Request() {
     data = Allocate(kMaxBytes, Use::kPooled);
     if (data != nullptr) ++alive_;
   }
+  // Many are out, so whoever reads them is behind: then what counts is room, not how soon one comes back.
+  if (alive_ - free_.size() > kMaxBuffers / 4) bytes = kMaxBytes;
   if (data == nullptr) {
     data = Allocate(kDiscardBytes, Use::kDiscard);
     bytes = data == nullptr ? 0 : kDiscardBytes;

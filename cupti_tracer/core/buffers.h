@@ -30,7 +30,7 @@ class BufferPool {
   void Release(uint8_t* data);
 
   // Buffers are sized to fill in about 100 ms at this rate, so that an unfinished kernel holds back
-  // little (CUPTI withholds a buffer that contains one).
+  // little (CUPTI withholds a buffer that contains one); to kMaxBytes once many are out.
   void SetRate(double bytes_per_second);
 
  private:

@@ -218,8 +218,6 @@ void OnGraphResource(Session& session, CUpti_CallbackId id, const CUpti_GraphDat
   GraphRegistry& graphs = session.collection().graphs;
   switch (id) {
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING:
-      // A graph launched into a capture becomes a node: its own nodes are reported as clones.
-      if (current_call.active && IsGraphLaunch(current_call.id)) current_call.captured = true;
       graphs.OnNodeStarting(graph.node, graph.nodeType);
       break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:

@@ -44,13 +44,9 @@ std::optional<LayoutReading> Read(const Classifier& classifier, const std::strin
   }
   const KernelClass kernel_class = classifier.Classify(name);
   const LaunchEvidence evidence{offsets, launch.sizes, bytes, launch.hidden, {1, 1, 1}, {1, 1, 1}};
-  for (const CompiledLayout* layout : classifier.LayoutsOf(name, kernel_class)) {
-    auto reading = layout->Read(evidence, kernel_class);
-    if (!reading) continue;
-    if (id != nullptr) *id = layout->id();
-    return reading;
-  }
-  return std::nullopt;
+  auto reading = ReadFirst(classifier.LayoutsOf(name, kernel_class), evidence, kernel_class);
+  if (reading && id != nullptr) *id = reading->layout;
+  return reading;
 }
 
 // A real name out of the golden tables.
@@ -124,6 +120,16 @@ TEST_F(LayoutTest, Cutlass3) {
          {{832}, {{0, 0}, {4, 7}, {8, 14336}, {12, 5120}, {16, 1}}});
   Expect("cutlass_vllm.swapped", {7, 14336, 5120}, vllm + ", true" + end,
          {{832}, {{0, 0}, {4, 14336}, {8, 7}, {12, 5120}, {16, 1}}});
+  // Of an H200 run. The kernel that is not persistent has no mode, and 16 bytes do not read as the others'.
+  const std::string not_persistent =
+      "cutlass::device_kernel<vllm::cutlass_3x_gemm_sm90_fp8<cutlass::float_e4m3_t, cutlass::bfloat16_t, "
+      "vllm::c3x::ScaledEpilogue, cute::tuple<cute::C<64>, cute::C<16>, cute::C<256>>, cute::tuple<cute::C<1>, "
+      "cute::C<1>, cute::C<1>>, cutlass::gemm::KernelTmaWarpSpecializedFP8FastAccum, "
+      "cutlass::epilogue::TmaWarpSpecialized, true>::GemmKernel>";
+  Expect("cutlass_vllm.swapped_not_persistent", {1, 2000, 832}, not_persistent,
+         {{1536}, {{0, 2000}, {4, 1}, {8, 832}, {12, 1}}});
+  EXPECT_TRUE(
+      Read(classifier_, not_persistent, {{1536}, {{0, 2000}, {4, 1}, {8, 832}, {12, 7}}})->contradiction);
   Expect("cutlass3.rank3", {65, 256, 640},
          NameWith("GemmUniversal<cute::tuple<int, int, int>, cutlass::"),
          {{1024}, {{4, 65}, {8, 256}, {12, 640}, {16, 0x7ff0}}});
@@ -186,6 +192,13 @@ TEST_F(LayoutTest, NvjetNeedsEveryPlaceToAgree) {
     other.words[i].second += 1;
     EXPECT_TRUE(Read(classifier_, name, other)->contradiction) << i;
   }
+  // A part is K in whole tiles where there is one, and never more.
+  Launch ragged = launch;
+  ragged.words[2].second = ragged.words[4].second = 392 - 1;
+  ragged.words[9].second = 448;
+  Expect("cublaslt.nvjet_tn", {8, 96, 392}, name, ragged);
+  ragged.words[9].second = 449;
+  EXPECT_TRUE(Read(classifier_, name, ragged)->contradiction);
   Launch batched = launch;
   batched.words.push_back({216, 3});
   EXPECT_TRUE(Read(classifier_, name, batched)->contradiction);
@@ -225,6 +238,28 @@ TEST_F(LayoutTest, TritonCompilesOnesIn) {
   Expect("triton.block_scaled_mm_one_group", {9, 256, 128}, name,
          {{8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4},
           {{40, 9}, {44, 256}, {48, 128}, {52, 128}, {56, 128}, {60, 128}, {64, 128}, {68, 256}}});
+  // Scales of one column, column-major; and of one row: their strides are what tells these from the above.
+  Expect("triton.block_scaled_mm_one_column", {3194, 7168, 128}, name,
+         {{8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4, 4, 8, 8},
+          {{40, 3194},
+           {44, 7168},
+           {48, 128},
+           {52, 128},
+           {56, 128},
+           {60, 128},
+           {64, 128},
+           {68, 7168},
+           {72, 3194}}});
+  Expect("triton.block_scaled_mm_one_row_of_scales", {1, 5504, 3840}, name,
+         {{8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4, 8, 8},
+          {{40, 5504},
+           {44, 3840},
+           {48, 128},
+           {52, 128},
+           {56, 3840},
+           {60, 3840},
+           {64, 5504},
+           {68, 30}}});
   Expect("triton.matmul", {48, 5120, 1024}, "matmul_kernel_persistent",
          {{8, 8, 8, 8, 4, 4, 4, 4, 4, 4, 8, 8},
           {{32, 48}, {36, 5120}, {40, 1024}, {44, 1024}, {48, 1024}, {52, 5120}}});

@@ -36,6 +36,15 @@ TEST(BufferPoolTest, DryPoolGivesDiscardBuffersNeverNull) {
   for (size_t i = 0; i + 1 < held.size(); ++i) pool.Release(held[i]);
 }
 
+TEST(BufferPoolTest, AReaderThatIsBehindFindsRoomForAHundredThousandLaunches) {
+  BufferPool pool;
+  pool.SetRate(0);
+  constexpr size_t kRecordBytes = 216, kLaunches = 100'000;
+  size_t room = 0;
+  for (size_t i = 0; i < BufferPool::kMaxBuffers; ++i) room += pool.Request().size;
+  EXPECT_GE(room, kRecordBytes * kLaunches);
+}
+
 TEST(BufferPoolTest, KnowsItsOwnBuffersWithoutTouchingOthers) {
   BufferPool pool;
   const BufferPool::Buffer mine = pool.Request();

@@ -44,7 +44,10 @@ class CompareShapes(unittest.TestCase):
         self.assertIn("without their shape", sentences(lambda rows: rows[0].pop("m")))
 
     def test_one_launch_too_many(self):
-        self.assertIn("a: 1 launches more", sentences(lambda rows: rows[0].update(launches=501)))
+        self.assertIn("a: 1 launches more", sentences(lambda rows: rows[0].update(launches=601)))
+
+    def test_a_call_of_two_kernels(self):
+        self.assertEqual("", sentences(lambda rows: [row.update(launches=600) for row in rows[:2]]))
 
     def test_nothing(self):
         self.assertIn("nothing was asked for", sentences(asked=[]))
