@@ -12,6 +12,8 @@
 #include "cupti_tracer/core/guard.h"
 #include "cupti_tracer/core/session.h"
 #include "cupti_tracer/interpose/nvtx.h"
+#include "cupti_tracer/ranges/range_domains.h"
+#include "cupti_tracer/ranges/range_stack.h"
 
 #define HOTPROOF_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -93,10 +95,30 @@ HOTPROOF_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export
   return result;
 }
 
-// Marks the point where a phase begins ("steady"). Any thread; no effect in an untraced process.
+// Called by NVTX in the first module that uses one of its extensions. 1: success.
+HOTPROOF_EXPORT int InitializeInjectionNvtxExtension(void* module_info) {
+  using namespace hotproof::tracer;
+  int result = 0;
+  Guarded([&] {
+    const char* chained = getenv(kNvtxInjection.saved_name);
+    result = InitializeChainedNvtxExtension(module_info, chained == nullptr ? "" : chained);
+  });
+  return result;
+}
+
 HOTPROOF_EXPORT void hotproof_mark(const char* label) {
   using namespace hotproof::tracer;
   Guarded([label] {
     if (Session* session = Session::Get()) session->Mark(label);
   });
+}
+
+HOTPROOF_EXPORT int hotproof_range_push(const char* name) {
+  using namespace hotproof::tracer;
+  return PushRange({.name = name == nullptr ? "" : name, .source = RangeSource::kHotproof});
+}
+
+HOTPROOF_EXPORT int hotproof_range_pop() {
+  return hotproof::tracer::PopRange(hotproof::tracer::RangeSource::kHotproof,
+                                    hotproof::tracer::kDefaultDomain);
 }

@@ -43,6 +43,7 @@ enum class ProblemKind : uint32_t {
   kInternal = 16,
   kNewerCupti = 17,
   kOperationsDiscarded = 18,
+  kRangesNotKept = 19,
 };
 
 uint64_t RealtimeNs();

@@ -58,6 +58,8 @@ GraphRegistry::Surroundings GraphRegistry::SurroundingsOf(const Exec& exec) {
 void GraphRegistry::ComposeLocked(Exec& exec) {
   exec.dirty = false;
   std::vector<uint64_t> node_ids;
+  std::vector<uint32_t> range_paths, process_ranges;
+  bool any_ranges = false;
   Composition composition;
   trace::GraphEntry entry;
   for (const ExecNode& node : exec.nodes) {
@@ -71,11 +73,27 @@ void GraphRegistry::ComposeLocked(Exec& exec) {
     } else {
       node_ids.push_back(node.id);
       composition.sites.push_back(node.node.site);
+      range_paths.push_back(node.node.ranges.thread);
+      process_ranges.push_back(node.node.ranges.process);
+      any_ranges |= node.node.ranges.any();
     }
   }
   // An exec that is updated before every launch comes back to compositions it had before.
-  const uint64_t content =
+  uint64_t content =
       HashOf(node_ids, HashOf(composition.sites, HashOf(exec.caveats, exec.exec_graph_id)));
+  if (any_ranges) {
+    const uint64_t ranging = HashOf(range_paths, HashOf(process_ranges, content));
+    const bool room =
+        rangings_.contains(content) || rangings_.size() < file_.counters().graph_slots();
+    if (composition_by_content_.contains(ranging)) {
+      content = ranging;
+    } else if (room && rangings_[content] < kMaxRangings) {
+      ++rangings_[content];
+      content = ranging;
+    } else {
+      file_.CountProblemLocked(ProblemKind::kRangesNotKept, "updated graphs");
+    }
+  }
   const auto [known, inserted] =
       composition_by_content_.emplace(content, static_cast<uint32_t>(compositions_.size()));
   if (!inserted) {
@@ -100,6 +118,10 @@ void GraphRegistry::ComposeLocked(Exec& exec) {
     entry.node_ids = node_ids;
     entry.node_sites = composition.sites;
     entry.caveats = exec.caveats;
+    if (any_ranges) {
+      entry.node_range_paths = range_paths;
+      entry.node_process_ranges = process_ranges;
+    }
     const Surroundings around = SurroundingsOf(exec);
     entry.other_node_ids = around.other_ids;
     entry.other_node_types = around.other_types;

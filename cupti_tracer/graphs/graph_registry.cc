@@ -45,6 +45,12 @@ void GraphRegistry::OnNodeAttributes(CUgraphNode node, const KernelAttributes& a
   if (found != nodes_.end()) found->second.attributes = attributes;
 }
 
+void GraphRegistry::OnNodeRanges(CUgraphNode node, RangeIds ranges) {
+  std::lock_guard lock(file_.mutex());
+  const auto found = nodes_.find(node);
+  if (found != nodes_.end()) found->second.ranges = ranges;
+}
+
 KernelAttributes GraphRegistry::AttributesOf(CUgraphNode node) {
   std::lock_guard lock(file_.mutex());
   const auto found = nodes_.find(node);
@@ -68,6 +74,7 @@ void GraphRegistry::OnNodeCloned(CUgraphNode original, CUgraphNode node) {
   Node& to = nodes_[node];
   to.site = from->second.site;
   to.attributes = from->second.attributes;
+  to.ranges = from->second.ranges;
   // The clone's own type came with its CREATE_STARTING.
 }
 
@@ -204,6 +211,7 @@ void GraphRegistry::OnExecNodeUpdated(CUgraphExec exec, CUgraphNode exec_node,
   const Node by = source == nodes_.end() ? Node{} : source->second;
   ChangeLocked(exec, &Exec::by_handle, exec_node, [&](Exec& changed, ExecNode& node) {
     node.node.site = by.site;
+    node.node.ranges = by.ranges;
     const bool updatable = node.node.attributes.device_updatable || by.attributes.device_updatable;
     node.node.attributes = by.attributes;
     node.node.attributes.device_updatable = updatable;

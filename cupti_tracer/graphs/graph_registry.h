@@ -24,6 +24,7 @@
 #include "cupti_tracer/core/launch_description.h"
 #include "cupti_tracer/core/trace_file.h"
 #include "cupti_tracer/graphs/graph_edges.h"
+#include "cupti_tracer/ranges/range_ids.h"
 #include "trace/format.h"
 
 namespace hotproof::tracer {
@@ -37,6 +38,7 @@ class GraphRegistry {
   struct Node {
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
     uint32_t site = 0;  // 0: no kernel, or one that no callback explained
+    RangeIds ranges;    // that it was captured or added in
     KernelAttributes attributes;
   };
   // GRAPHNODE_CREATE_STARTING alone tells a node's type.
@@ -44,6 +46,7 @@ class GraphRegistry {
   // A node's kernel; its attributes stay as they are.
   void OnNodeSite(CUgraphNode node, uint32_t site);
   void OnNodeAttributes(CUgraphNode node, const KernelAttributes& attributes);
+  void OnNodeRanges(CUgraphNode node, RangeIds ranges);
   void OnNodeCloned(CUgraphNode original, CUgraphNode node);
   void OnNodeDestroyed(CUgraphNode node);
 
@@ -124,6 +127,9 @@ class GraphRegistry {
     size_t node_count() const { return sites.size(); }
   };
   static constexpr size_t kMaxIndexes = 8;
+  // Compositions of one content that differ in their nodes' ranges alone; with more, the first one stands
+  // for the others: ranges must not use up the counters.
+  static constexpr uint32_t kMaxRangings = 8;
   // Of all compositions; those beyond it find no slot, like those beyond the counter table.
   static constexpr size_t kMaxCompositionBytes = 64 << 20;
   // Applies `change(exec, node)` to one node of a known exec; a kernel node that is not found there
@@ -150,6 +156,7 @@ class GraphRegistry {
   std::unordered_map<CUgraphExec, Exec> execs_;
   std::unordered_map<uint32_t, uint32_t> composition_of_exec_id_;
   std::unordered_map<uint64_t, uint32_t> composition_by_content_;
+  std::unordered_map<uint64_t, uint32_t> rangings_;  // by content
   std::deque<Composition> compositions_;  // by graph id
   size_t composition_bytes_ = 0;
 };

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cupti_tracer/core/trace_file.h"
+#include "cupti_tracer/ranges/range_stack.h"
 #include "proto/trace.pb.h"
 
 namespace hotproof::tracer {
@@ -28,6 +29,17 @@ TEST(EnumsTest, ProblemKindsAreTheSchemas) {
   EXPECT_EQ(Number(ProblemKind::kInternal), trace::PROBLEM_INTERNAL);
   EXPECT_EQ(Number(ProblemKind::kNewerCupti), trace::PROBLEM_NEWER_CUPTI);
   EXPECT_EQ(Number(ProblemKind::kOperationsDiscarded), trace::PROBLEM_OPERATIONS_DISCARDED);
+  EXPECT_EQ(Number(ProblemKind::kRangesNotKept), trace::PROBLEM_RANGES_NOT_KEPT);
+}
+
+TEST(EnumsTest, RangesAreTheSchemas) {
+  EXPECT_EQ(static_cast<int>(RangeSource::kPushPop), trace::RANGE_PUSH_POP);
+  EXPECT_EQ(static_cast<int>(RangeSource::kStartEnd), trace::RANGE_START_END);
+  EXPECT_EQ(static_cast<int>(RangeSource::kHotproof), trace::RANGE_HOTPROOF);
+  EXPECT_EQ(static_cast<int>(PayloadKind::kUnsigned), trace::PAYLOAD_UNSIGNED);
+  EXPECT_EQ(static_cast<int>(PayloadKind::kSigned), trace::PAYLOAD_SIGNED);
+  EXPECT_EQ(static_cast<int>(PayloadKind::kDouble), trace::PAYLOAD_DOUBLE);
+  EXPECT_EQ(static_cast<int>(PayloadKind::kVaries), trace::PAYLOAD_VARIES);
 }
 
 TEST(EnumsTest, SnapshotReasonsAreTheSchemas) {
