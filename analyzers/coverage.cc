@@ -101,6 +101,7 @@ std::string ProcessName(const std::string& executable, const std::vector<std::st
       }
       break;
     }
+    if (arguments[i] == "<redacted>") break;  // trace/redact.h
     if (arguments[i].empty() || arguments[i][0] == '-') continue;
     absl::StrAppend(&name, " ", BaseName(arguments[i]));
     break;
