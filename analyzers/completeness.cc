@@ -264,7 +264,7 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
     findings.Add(LossOf(Finding::kInterposersLost), 0);
   }
   findings.AddIf(index.shape_contradictions().size(), Finding::kShapeContradiction,
-                 index.shape_contradictions().empty() ? "" : index.shape_contradictions().front());
+                 index.shape_contradictions().empty() ? "" : index.shape_contradictions().begin()->second);
 
   completeness.set_state(StateOf(findings, counted, count_only));
   SetEvidence(index, findings, result);

@@ -45,7 +45,10 @@ report::Gemm ConstantsOf(const TraceIndex& index, uint32_t site) {
   row.set_tile(kernel_class.tile);
   row.set_arch(kernel_class.arch);
   row.set_cubin_hash(kernel.cubin_hash);
-  if (!shape.complete()) row.set_variant(index.VariantOfSite(site));
+  if (!shape.complete()) {
+    row.set_variant(index.VariantOfSite(site));
+    row.set_unknown_because(index.WhyUnknown(site));
+  }
   return row;
 }
 

@@ -66,8 +66,8 @@ void TraceIndex::ClassifyKernels(const catalog::Classifier& classifier) {
     std::string contradiction;
     info.shape = ShapeOf(site, {kernel_class, layouts[info.kernel]}, *tables_, &contradiction);
     if (!contradiction.empty()) {
-      shape_contradictions_.push_back(
-          absl::StrCat(contradiction, ": site ", id, ", ", kernels_[info.kernel].canonical));
+      absl::StrAppend(&contradiction, ": site ", id, ", ", kernels_[info.kernel].canonical);
+      shape_contradictions_.emplace(id, std::move(contradiction));
     }
   }
 }
@@ -169,6 +169,15 @@ std::string TraceIndex::VariantOfSite(uint32_t site_id) const {
     absl::StrAppend(&variant, " arguments not kept");
   }
   return variant;
+}
+
+std::string TraceIndex::WhyUnknown(uint32_t id) const {
+  const auto contradiction = shape_contradictions_.find(id);
+  if (contradiction != shape_contradictions_.end()) return contradiction->second;
+  const trace::Site& site = tables_->sites[id];
+  if (site.arguments_overflowed()) return "the kernel had more argument sets than are kept";
+  if (site.arguments().empty()) return "the launch's arguments could not be read";
+  return "neither the arguments nor the name tell M, N and K";
 }
 
 }  // namespace hotproof::analyzers

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,8 @@ class TraceIndex {
   // What tells launches of one kernel apart whose dims are not all known: grid, block and a digest
   // of the masked arguments, readable.
   std::string VariantOfSite(uint32_t site) const;
+  // Why they are not: a sentence.
+  std::string WhyUnknown(uint32_t site) const;
 
   // ---- clocks
   // Below kUnknownDevice, or it: a stream that only synchronizations name has no device, and tables
@@ -90,7 +93,10 @@ class TraceIndex {
   uint64_t launches_without_table() const { return launches_without_table_; }
   uint64_t replays_without_table() const { return replays_without_table_; }
   bool counters_ran_backwards() const { return counters_ran_backwards_; }
-  const std::vector<std::string>& shape_contradictions() const { return shape_contradictions_; }
+  // By site.
+  const std::map<uint32_t, std::string>& shape_contradictions() const {
+    return shape_contradictions_;
+  }
 
  private:
   struct SiteInfo {
@@ -112,7 +118,7 @@ class TraceIndex {
   std::vector<uint32_t> graph_slot_;  // by graph id; one more entry than graphs
   std::vector<SlotLaunches> launches_;
   std::vector<uint32_t> stream_device_;
-  std::vector<std::string> shape_contradictions_;
+  std::map<uint32_t, std::string> shape_contradictions_;
   uint64_t clock_low_ns_ = 1, clock_high_ns_ = UINT64_MAX;
   uint64_t launches_without_slot_ = 0;   // the counter table was full
   uint64_t launches_without_table_ = 0;  // the trace lost the site's description
