@@ -23,6 +23,25 @@ bool CouldBeTwoExtents(uint64_t word) {
   return (word >> 32) < (1u << 12) && (word & 0xffffffff) < (1u << 24);
 }
 
+// cuBLAS hands over one packed buffer: {BUFFER_POINTER, p, BUFFER_SIZE, &n, END}. Null: none.
+std::span<const uint8_t> PackedArguments(void** extra) {
+  const void* packed = nullptr;
+  size_t bytes = 0;
+  for (void** entry = extra; entry != nullptr && *entry != CU_LAUNCH_PARAM_END; entry += 2) {
+    if (*entry == CU_LAUNCH_PARAM_BUFFER_POINTER) packed = entry[1];
+    else if (*entry == CU_LAUNCH_PARAM_BUFFER_SIZE) bytes = *static_cast<size_t*>(entry[1]);
+    else break;
+  }
+  return {static_cast<const uint8_t*>(packed), packed == nullptr ? 0 : bytes};
+}
+
+// The sizes of scalars without a call.
+bool SameBytes(const uint8_t* a, const uint8_t* b, size_t bytes) {
+  if (bytes == 4) return std::memcmp(a, b, 4) == 0;
+  if (bytes == 8) return std::memcmp(a, b, 8) == 0;
+  return std::memcmp(a, b, bytes) == 0;
+}
+
 bool IsDeviceAddress(const Driver& driver, uint64_t word) {
   if (driver.PointerGetAttribute == nullptr) return CouldBeAddress(word);
   unsigned memory_type = 0;
@@ -60,10 +79,75 @@ ArgumentLayout ReadArgumentLayout(const Driver& driver, CUfunction function) {
   return layout;
 }
 
+ArgumentLayout::Piece ArgumentLayout::PieceAt(size_t parameter, uint32_t begin, uint32_t end) const {
+  return {static_cast<uint16_t>(parameter), static_cast<uint16_t>(begin - offsets[parameter]),
+          static_cast<uint16_t>(begin), static_cast<uint16_t>(end - begin)};
+}
+
+void ArgumentLayout::PreparePieces() {
+  compared_.clear();
+  map_pieces_.clear();
+  std::vector<std::pair<uint32_t, uint32_t>> hidden;  // [begin, end), ascending
+  for (uint32_t offset : masked) hidden.emplace_back(offset, offset + 8);
+  for (uint32_t offset : tensor_maps) hidden.emplace_back(offset, offset + TensorMaps::kBytes);
+  std::sort(hidden.begin(), hidden.end());
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    uint32_t at = offsets[i];
+    const uint32_t end = offsets[i] + sizes[i];
+    for (const auto& [begin_hidden, end_hidden] : hidden) {
+      if (end_hidden <= at || begin_hidden >= end) continue;
+      if (begin_hidden > at) compared_.push_back(PieceAt(i, at, begin_hidden));
+      at = std::min(end, end_hidden);
+    }
+    if (at < end) compared_.push_back(PieceAt(i, at, end));
+  }
+  for (uint32_t offset : tensor_maps) {
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      if (offset >= offsets[i] && offset + TensorMaps::kBytes <= offsets[i] + sizes[i]) {
+        map_pieces_.push_back(PieceAt(i, offset, offset + TensorMaps::kBytes));
+      }
+    }
+  }
+}
+
+bool ArgumentLayout::Matches(const LaunchDescription& d, const ArgumentSet& set,
+                             const TensorMaps& known_maps) const {
+  const uint8_t* packed = nullptr;
+  if (d.kernel_params == nullptr) {
+    const std::span<const uint8_t> given = PackedArguments(d.extra);
+    if (given.size() < total_bytes) return false;
+    packed = given.data();
+  }
+  const auto where = [&](const Piece& piece) {
+    if (packed != nullptr) return packed + piece.offset;
+    const auto* argument = static_cast<const uint8_t*>(d.kernel_params[piece.parameter]);
+    return argument == nullptr ? nullptr : argument + piece.within;
+  };
+  for (const Piece& piece : compared_) {
+    const uint8_t* given = where(piece);
+    if (given == nullptr || !SameBytes(given, set.bytes.data() + piece.offset, piece.bytes)) {
+      return false;
+    }
+  }
+  size_t use = 0;
+  for (const Piece& piece : map_pieces_) {
+    const uint8_t* given = where(piece);
+    if (given == nullptr) return false;
+    const uint32_t id = known_maps.Find(given);
+    if (id == 0 || use == kMaxTensorMapUses) continue;
+    if (use == set.uses.size() || set.uses[use].argument_offset != piece.offset ||
+        set.uses[use].tensor_map_id != id) {
+      return false;
+    }
+    ++use;
+  }
+  return use == set.uses.size();
+}
+
 bool ArgumentBytes::Gather(const ArgumentLayout& layout, const LaunchDescription& description) {
   size_ = 0;
   use_count_ = 0;
-  if (!layout.readable || layout.overflowed || layout.total_bytes == 0) return false;
+  if (!layout.IsEvidence()) return false;
   if (layout.total_bytes > sizeof small_) large_.assign(layout.total_bytes, 0);
   size_ = layout.total_bytes;
   uint8_t* to = mutable_data();
@@ -75,20 +159,17 @@ bool ArgumentBytes::Gather(const ArgumentLayout& layout, const LaunchDescription
     }
     return true;
   }
-  // cuBLAS hands over one packed buffer: {BUFFER_POINTER, p, BUFFER_SIZE, &n, END}.
-  const void* packed = nullptr;
-  size_t packed_bytes = 0;
-  for (void** entry = description.extra; entry != nullptr && *entry != CU_LAUNCH_PARAM_END;
-       entry += 2) {
-    if (*entry == CU_LAUNCH_PARAM_BUFFER_POINTER) packed = entry[1];
-    else if (*entry == CU_LAUNCH_PARAM_BUFFER_SIZE) packed_bytes = *static_cast<size_t*>(entry[1]);
-    else break;
-  }
-  if (packed == nullptr) {
+  const std::span<const uint8_t> packed = PackedArguments(description.extra);
+  if (packed.data() == nullptr) {
     size_ = 0;
     return false;
   }
-  std::memcpy(to, packed, std::min<size_t>(packed_bytes, size_));
+  // Argument by argument: what lies between them is nobody's.
+  for (size_t i = 0; i < layout.offsets.size(); ++i) {
+    if (layout.offsets[i] >= packed.size()) continue;
+    std::memcpy(to + layout.offsets[i], packed.data() + layout.offsets[i],
+                std::min<size_t>(layout.sizes[i], packed.size() - layout.offsets[i]));
+  }
   return true;
 }
 

@@ -13,6 +13,15 @@
 
 namespace hotproof::tracer {
 
+// Tensor maps of one launch that are told apart.
+inline constexpr size_t kMaxTensorMapUses = 32;
+
+// One set of arguments of a kernel, masked: what launches are compared with. Immutable.
+struct ArgumentSet {
+  std::vector<uint8_t> bytes;  // ArgumentLayout::total_bytes of them
+  std::vector<trace::TensorMapUseEntry> uses;
+};
+
 // How to read a kernel's arguments. Immutable once published: readers on other threads keep using
 // the version they loaded.
 struct ArgumentLayout {
@@ -22,6 +31,24 @@ struct ArgumentLayout {
   std::vector<uint32_t> offsets, sizes;
   std::vector<uint32_t> masked;       // offsets of 8-byte words seen as device addresses
   std::vector<uint32_t> tensor_maps;  // offsets of 128-byte runs seen as tensor maps
+
+  // Whether arguments are part of this kernel's sites.
+  bool IsEvidence() const { return readable && !overflowed && total_bytes != 0; }
+  // Whether a launch has the arguments `set`, but for what is masked. Compares where they lie: nothing
+  // is copied or hashed. False also where that cannot be told so. Wants PreparePieces.
+  bool Matches(const LaunchDescription& description, const ArgumentSet& set,
+               const TensorMaps& tensor_maps) const;
+  // After the vectors above are filled: what Matches compares.
+  void PreparePieces();
+
+ private:
+  // A run of bytes of one argument; offsets fit, a kernel's arguments are below 32 KiB.
+  struct Piece {
+    uint16_t parameter, within;  // in the program's memory
+    uint16_t offset, bytes;      // in an ArgumentSet
+  };
+  Piece PieceAt(size_t parameter, uint32_t begin, uint32_t end) const;
+  std::vector<Piece> compared_, map_pieces_;
 };
 
 ArgumentLayout ReadArgumentLayout(const Driver& driver, CUfunction function);
@@ -39,6 +66,8 @@ class ArgumentBytes {
 
   const uint8_t* data() const { return size_ <= sizeof small_ ? small_ : large_.data(); }
   uint32_t size() const { return size_; }
+  // After Mask.
+  ArgumentSet AsSet() const { return {{data(), data() + size_}, {uses_, uses_ + use_count_}}; }
   // The tensor maps found among the masked ones.
   std::span<const trace::TensorMapUseEntry> uses() const { return {uses_, use_count_}; }
 
@@ -47,7 +76,7 @@ class ArgumentBytes {
   uint32_t size_ = 0;
   alignas(16) uint8_t small_[4096];
   std::vector<uint8_t> large_;
-  static constexpr size_t kMaxUses = 32;
+  static constexpr size_t kMaxUses = kMaxTensorMapUses;
   trace::TensorMapUseEntry uses_[kMaxUses];
   size_t use_count_ = 0;
 };

@@ -34,6 +34,7 @@ void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callb
   for (uint32_t i = 0; i < launches; ++i) {
     LaunchDescription description = DescribeLaunch(id, data, i);
     if (IsLegacyLaunch(id)) collection.sites.AddFunctionState(description);
+    description.ranges = collection.ranges.Current();
     const uint32_t site = collection.sites.Resolve(description);
     collection.file.counters().CountSite(site);
     if (!session.timing()) continue;
@@ -101,8 +102,45 @@ void OnModuleLoadExit(Session& session, CUpti_CallbackId id, const CUpti_Callbac
   if (module != nullptr) session.collection().sites.OnModuleHandle(*module);
 }
 
+// The whole of a repeated launch: no lock, no allocation, nothing thrown. False: the long way takes it.
+bool OnRepeatedLaunch(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) noexcept {
+  if (!session.has_context()) return false;
+  CurrentCall& call = current_call;
+  if (data.callbackSite == CUPTI_API_ENTER) {
+    Sites::OnCallEntered();
+    call = {id, data, true, false, 0};
+    if (session.timing()) {
+      session.collection().launches.Prepare(data.correlationId);
+      call.enter_ns = MonotonicNs();
+    }
+    return true;
+  }
+  if (call.captured || !Succeeded(data) || IsLegacyLaunch(id) ||
+      LaunchesOfCall(id, data.functionParams) != 1) {
+    return false;
+  }
+  Collection& collection = session.collection();
+  LaunchDescription description = DescribeLaunch(id, data, 0);
+  if (!collection.ranges.FindCurrent(description.ranges)) return false;
+  const uint32_t site = collection.sites.ResolveCached(description);
+  if (site == Sites::kNotCached) return false;
+  if (session.timing()) {
+    const uint32_t stream = collection.streams.FindCached(data.context, description.stream,
+                                                          description.per_thread_stream);
+    if (stream == 0) return false;
+    collection.file.counters().CountSite(site);
+    const bool listed = collection.launches.Store(data.correlationId, trace::Target::Site(site),
+                                                  stream, call.enter_ns, CallNs());
+    if (!listed) Guarded([&] { collection.launches.AddLate(data.correlationId); });
+  } else {
+    collection.file.counters().CountSite(site);
+  }
+  call.active = false;
+  return true;
+}
+
 void OnDriverEnter(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  session.collection().sites.OnCallEntered();
+  Sites::OnCallEntered();
   if (IsKernelLaunch(id) || IsGraphLaunch(id) || IsKernelNodeCall(id)) {
     current_call = {id, data, true, false, session.timing() ? MonotonicNs() : 0};
   } else if (id == CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress) {
@@ -211,7 +249,10 @@ void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id
     Guarded([&] { Dispatch(*session, domain, id, data); });
   } else if (!inside) {
     inside = true;
-    Guarded([&] { Dispatch(*session, domain, id, data); });
+    const auto* call = static_cast<const CUpti_CallbackData*>(data);
+    if (call == nullptr || !IsKernelLaunch(id) || !OnRepeatedLaunch(*session, id, *call)) {
+      Guarded([&] { Dispatch(*session, domain, id, data); });
+    }
     inside = false;
   }
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "cupti_tracer/core/cupti_api.h"
+#include "cupti_tracer/ranges/range_ids.h"
 
 namespace hotproof::tracer {
 
@@ -24,6 +25,7 @@ struct LaunchDescription : KernelAttributes {
   uint32_t grid[3] = {}, block[3] = {};  // block 0, 0, 0: not known (IsLegacyLaunch)
   uint32_t dynamic_shared_bytes = 0;
   bool captured = false;
+  RangeIds ranges;  // of an eager launch; those of a node are the node's
   void** kernel_params = nullptr;
   void** extra = nullptr;
   uint32_t cbid = 0;

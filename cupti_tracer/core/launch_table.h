@@ -41,10 +41,23 @@ class LaunchTable {
   // After a launch call has returned successfully and was counted.
   void Publish(uint32_t correlation_id, trace::Target target, uint32_t stream,
                uint64_t enter_ns = 0, uint32_t call_ns = 0) {
+    if (!Store(correlation_id, target, stream, enter_ns, call_ns)) AddLate(correlation_id);
+  }
+  // The same in two steps, of which the first never waits. False: AddLate has to follow.
+  bool Store(uint32_t correlation_id, trace::Target target, uint32_t stream, uint64_t enter_ns,
+             uint32_t call_ns) noexcept {
     Slot& slot = slots_[correlation_id % kSlots];
     slot.enter_ns.store(enter_ns, std::memory_order_relaxed);
     slot.call_ns.store(call_ns, std::memory_order_relaxed);
-    PublishSlot(correlation_id, target.wire(), stream);
+    return StoreSlot(correlation_id, target.wire(), stream);
+  }
+  void AddLate(uint32_t correlation_id) {
+    std::lock_guard lock(rare_mutex_);
+    late_.push_back(correlation_id);
+  }
+  // A call that will publish has begun: its slot was last touched kSlots calls ago.
+  void Prepare(uint32_t correlation_id) const {
+    __builtin_prefetch(&slots_[correlation_id % kSlots], /*rw=*/1);
   }
   // The same for a call that launched more than once, on a stream each.
   void PublishSeveral(uint32_t correlation_id, std::vector<Launch> launches) {
@@ -53,7 +66,7 @@ class LaunchTable {
       if (several_.size() >= kMaxSeveral) several_.erase(several_.begin());
       several_[correlation_id] = std::move(launches);
     }
-    PublishSlot(correlation_id, kSeveral, 0);
+    if (!StoreSlot(correlation_id, kSeveral, 0)) AddLate(correlation_id);
   }
 
   // What the launch `correlation_id` asked for; of a call with several, on `stream`. Unknown if it is
@@ -113,7 +126,8 @@ class LaunchTable {
     std::atomic<uint64_t> enter_ns{0};
     std::atomic<uint32_t> stream{0}, call_ns{0};
   };
-  void PublishSlot(uint32_t correlation_id, uint32_t target, uint32_t stream) {
+  // False: the lister may have passed this id while the call was still running.
+  bool StoreSlot(uint32_t correlation_id, uint32_t target, uint32_t stream) noexcept {
     Slot& slot = slots_[correlation_id % kSlots];
     slot.stream.store(stream, std::memory_order_relaxed);
     slot.launch.store(static_cast<uint64_t>(correlation_id) << 32 | target,
@@ -122,12 +136,8 @@ class LaunchTable {
     while ((newest == 0 || static_cast<int32_t>(correlation_id - newest) > 0) &&
            !newest_.compare_exchange_weak(newest, correlation_id, std::memory_order_acq_rel)) {
     }
-    // The lister may have passed this id while the call was still running.
     const uint32_t listed_until = listed_until_.load(std::memory_order_seq_cst);
-    if (static_cast<int32_t>(correlation_id - listed_until) < 0) {
-      std::lock_guard lock(rare_mutex_);
-      late_.push_back(correlation_id);
-    }
+    return static_cast<int32_t>(correlation_id - listed_until) >= 0;
   }
   template <typename List>
   void ListOne(uint32_t id, List& list) {

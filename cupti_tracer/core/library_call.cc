@@ -10,7 +10,7 @@ struct ThreadState {
   const trace::LibraryCallEntry* call;
   uint64_t hash;
 };
-thread_local ThreadState state;
+constinit thread_local ThreadState state;
 
 uint64_t HashOf(const trace::LibraryCallEntry& call) {
   const uint64_t name = XXH3_64bits(call.entry_point.data(), call.entry_point.size());
@@ -30,6 +30,6 @@ LibraryCallScope::~LibraryCallScope() {
 
 bool LibraryCallScope::IsNested() { return state.call != nullptr; }
 
-CurrentLibraryCall CurrentLibraryCall::Get() { return {state.call, state.hash}; }
+CurrentLibraryCall CurrentLibraryCall::Get() noexcept { return {state.call, state.hash}; }
 
 }  // namespace hotproof::tracer

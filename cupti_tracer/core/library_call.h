@@ -29,7 +29,7 @@ class LibraryCallScope {
 struct CurrentLibraryCall {
   const trace::LibraryCallEntry* call = nullptr;
   uint64_t hash = 0;
-  static CurrentLibraryCall Get();
+  static CurrentLibraryCall Get() noexcept;
 };
 
 }  // namespace hotproof::tracer

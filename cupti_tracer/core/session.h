@@ -19,6 +19,7 @@
 #include "cupti_tracer/core/streams.h"
 #include "cupti_tracer/core/trace_file.h"
 #include "cupti_tracer/graphs/graph_registry.h"
+#include "cupti_tracer/ranges/range_paths.h"
 
 namespace hotproof::tracer {
 
@@ -27,12 +28,14 @@ struct Collection {
   Collection(const std::string& directory, const std::string& stem, const Cupti& cupti,
              const Driver& driver, BufferPool& pool)
       : file(directory, stem),
-        sites(file, driver),
+        ranges(file),
+        sites(file, driver, &ranges),
         streams(file, cupti, driver),
         graphs(file, cupti),
         records(file, cupti, pool, sites, streams, graphs, launches) {}
 
   TraceFile file;
+  RangePaths ranges;
   Sites sites;
   Streams streams;
   GraphRegistry graphs;
@@ -53,8 +56,9 @@ class Session {
   // A context exists: counters, the flush thread and timing begin. (An activity kind that is enabled
   // earlier cannot be disabled the first time.) Cheap after the first call.
   void OnContext() {
-    if (!has_context_.load(std::memory_order_acquire)) BeginCounting();
+    if (!has_context()) BeginCounting();
   }
+  bool has_context() const { return has_context_.load(std::memory_order_acquire); }
 
   bool timing() const { return timing_.load(std::memory_order_relaxed); }
   const Cupti& cupti() const { return cupti_; }

@@ -1,11 +1,13 @@
 #include "cupti_tracer/core/sites.h"
 
 #include "cupti_tracer/core/cubin.h"
+#include "cupti_tracer/core/launch_cache.h"
 #include "cupti_tracer/core/launching_library.h"
 #include "cupti_tracer/core/thread_cache.h"
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace hotproof::tracer {
 namespace {
@@ -20,9 +22,11 @@ struct ThreadCache {
   } functions[kFunctions];
   struct {
     uint64_t key;
+    const ArgumentSet* arguments;
     uint32_t site;
     uint32_t instance;
   } sites[kSites];
+  LaunchCache launches;
 };
 // Modules loaded in the driver call that this thread is in.
 thread_local LoadedModule last_loaded;
@@ -32,23 +36,13 @@ size_t PointerSlot(const void* pointer, size_t slots) {
   return (reinterpret_cast<uintptr_t>(pointer) * 0x9e3779b97f4a7c15u >> 32) % slots;
 }
 
-// Everything of a site but its arguments, laid out without padding for hashing.
-struct SiteKey {
-  uint32_t kernel_id;
-  uint32_t grid[3], block[3], cluster[3];
-  uint32_t dynamic_shared_bytes;
-  uint32_t flags;
-};
-
-uint64_t KeyOf(const LaunchDescription& d, uint32_t kernel_id, uint64_t arguments_hash) {
-  SiteKey key{};
-  key.kernel_id = kernel_id;
-  std::memcpy(key.grid, d.grid, sizeof key.grid);
-  std::memcpy(key.block, d.block, sizeof key.block);
-  std::memcpy(key.cluster, d.cluster, sizeof key.cluster);
-  key.dynamic_shared_bytes = d.dynamic_shared_bytes;
-  key.flags = (d.captured ? 1u : 0) | (d.cooperative ? 2u : 0) | (d.programmatic ? 4u : 0);
-  return XXH3_64bits_withSeed(&key, sizeof key, arguments_hash) | 1;  // 0 marks an empty slot
+uint64_t KeyOf(const LaunchDescription& d, uint32_t kernel_id, uint64_t evidence_hash) {
+  const struct {
+    uint32_t kernel_id;
+    LaunchConstants constants;
+  } key{kernel_id, ConstantsOf(d)};
+  static_assert(sizeof key == sizeof key.kernel_id + sizeof key.constants);
+  return XXH3_64bits_withSeed(&key, sizeof key, evidence_hash) | 1;  // 0 marks an empty slot
 }
 
 uint64_t HashArguments(const ArgumentBytes& arguments) {
@@ -59,6 +53,9 @@ uint64_t HashArguments(const ArgumentBytes& arguments) {
   }
   return hash;
 }
+
+// Stands for all calls beyond the limit.
+constexpr uint64_t kManyCalls = 0x6d616e795f63616c;
 
 uint64_t WithLibraryCall(uint64_t arguments_hash, uint64_t call_hash) {
   return call_hash == 0 ? arguments_hash
@@ -169,6 +166,7 @@ KernelInfo* Sites::InternKernelLocked(std::string name, const LoadedModule& modu
   kernel = &kernel_storage_.emplace_back();
   kernel->id = static_cast<uint32_t>(kernel_storage_.size());
   kernel->name = std::move(name);
+  layout.PreparePieces();
   const ArgumentLayout& stored = layout_storage_.emplace_back(std::move(layout));
   kernel->layout.store(&stored, std::memory_order_release);
   if (trace::Writer* writer = file_.writer_locked()) {
@@ -182,21 +180,55 @@ KernelInfo* Sites::InternKernelLocked(std::string name, const LoadedModule& modu
   return kernel;
 }
 
+uint32_t Sites::ResolveCached(const LaunchDescription& d) const noexcept {
+  ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
+  if (cache == nullptr) return kNotCached;
+  const auto* entry =
+      cache->launches.Find(d, CurrentLibraryCall::Get().hash, generation(), tensor_maps_);
+  return entry == nullptr ? kNotCached : entry->site;
+}
+
 uint32_t Sites::Resolve(const LaunchDescription& d) {
+  const CurrentLibraryCall call = CurrentLibraryCall::Get();
+  const uint32_t generation = this->generation();
+  ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
+  if (cache != nullptr) {
+    const auto* entry = cache->launches.Find(d, call.hash, generation, tensor_maps_);
+    if (entry != nullptr) return entry->site;
+  }
   KernelInfo& kernel = *FindKernel(d);
+  const Resolved resolved = ResolveHashed(d, kernel, call);
+  if (cache != nullptr) {
+    cache->launches.Insert(d, {.function = d.function,
+                               .call_hash = call.hash,
+                               .current_layout = &kernel.layout,
+                               .layout = resolved.layout,
+                               .arguments = resolved.arguments,
+                               .generation = generation,
+                               .site = resolved.site,
+                               .constants = ConstantsOf(d)});
+  }
+  return resolved.site;
+}
+
+Sites::Resolved Sites::ResolveHashed(const LaunchDescription& d, KernelInfo& kernel,
+                                     CurrentLibraryCall call) {
   const ArgumentLayout& layout = *kernel.layout.load(std::memory_order_acquire);
   ArgumentBytes arguments;
   if (arguments.Gather(layout, d)) arguments.Mask(layout, tensor_maps_);
-  const CurrentLibraryCall call = CurrentLibraryCall::Get();
   const uint64_t key = KeyOf(d, kernel.id, WithLibraryCall(HashArguments(arguments), call.hash));
   ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
   auto* slot = cache == nullptr ? nullptr : &cache->sites[key % ThreadCache::kSites];
-  if (slot != nullptr && slot->key == key && slot->instance == instance_) return slot->site;
+  if (slot != nullptr && slot->key == key && slot->instance == instance_) {
+    return {slot->site, &layout, slot->arguments};
+  }
   if (arguments.size() != 0) arguments.Gather(layout, d);
-  const uint32_t site = ResolveSlow(d, kernel, arguments, call);
+  const Resolved resolved = ResolveSlow(d, kernel, arguments, call);
   // A mask found just now changes the key: the next such launch finds its site by the new one.
-  if (slot != nullptr) *slot = {key, site, instance_};
-  return site;
+  if (slot != nullptr && resolved.layout == &layout) {
+    *slot = {key, resolved.arguments, resolved.site, instance_};
+  }
+  return resolved;
 }
 
 Sites::FunctionState& Sites::FunctionStateLocked(CUfunction function) {
@@ -225,8 +257,8 @@ void Sites::AddFunctionState(LaunchDescription& d) {
 }
 
 // `arguments`: gathered, not masked.
-uint32_t Sites::ResolveSlow(const LaunchDescription& d, KernelInfo& kernel,
-                            ArgumentBytes& arguments, CurrentLibraryCall call) {
+Sites::Resolved Sites::ResolveSlow(const LaunchDescription& launch, KernelInfo& kernel,
+                                   ArgumentBytes& arguments, CurrentLibraryCall call) {
   std::vector<uint32_t> masked, maps;
   if (arguments.size() != 0) {
     arguments.FindNew(*kernel.layout.load(std::memory_order_acquire), driver_, tensor_maps_, masked,
@@ -235,6 +267,7 @@ uint32_t Sites::ResolveSlow(const LaunchDescription& d, KernelInfo& kernel,
   std::unique_lock lock(file_.mutex());
   const ArgumentLayout* layout = kernel.layout.load(std::memory_order_relaxed);
   const auto publish = [&](ArgumentLayout changed) {
+    changed.PreparePieces();
     layout = &layout_storage_.emplace_back(std::move(changed));
     kernel.layout.store(layout, std::memory_order_release);
   };
@@ -250,40 +283,49 @@ uint32_t Sites::ResolveSlow(const LaunchDescription& d, KernelInfo& kernel,
     publish(std::move(changed));
   }
   uint64_t hash = 0;
+  const ArgumentSet* set = nullptr;
   if (arguments.size() != 0 && !layout->overflowed) {
     arguments.Mask(*layout, tensor_maps_);
     hash = HashArguments(arguments);
-    if (kernel.argument_sets.size() >= kMaxArgumentSets && !kernel.argument_sets.contains(hash)) {
+    const auto found = kernel.argument_sets.find(hash);
+    if (found != kernel.argument_sets.end()) {
+      set = &found->second;
+    } else if (kernel.argument_sets.size() < kMaxArgumentSets) {
+      set = &kernel.argument_sets.emplace(hash, arguments.AsSet()).first->second;
+    } else {
       ArgumentLayout changed = *layout;
       changed.overflowed = true;
       publish(std::move(changed));
-      if (!kernel.overflow_reported) {
-        kernel.overflow_reported = true;
-        // Once a kernel: how many launches that concerns, its sites without arguments say.
+      // Once a kernel: how many launches that concerns, its sites without arguments say.
+      if (!std::exchange(kernel.arguments_reported, true)) {
         file_.AddProblemLocked(ProblemKind::kArgumentSetsOverflowed, 1, kernel.name);
       }
-    } else {
-      ++kernel.argument_sets[hash];
     }
   }
   if (layout->overflowed) {
     arguments = ArgumentBytes();
     hash = 0;
+    set = nullptr;
   }
-  if (call.call != nullptr && !library_calls_.contains(call.hash)) {
-    if (library_calls_.size() < kMaxLibraryCalls) {
-      library_calls_.insert(call.hash);
-    } else {
-      call = {};
-      if (!library_calls_overflowed_) {
-        library_calls_overflowed_ = true;
-        file_.AddProblemLocked(ProblemKind::kArgumentSetsOverflowed, 1, "library calls");
+  bool many_calls = false;
+  if (call.call != nullptr) {
+    const uint64_t call_and_arguments = WithLibraryCall(hash, call.hash);
+    if (kernel.calls.size() < kMaxCallsPerKernel) {
+      kernel.calls.insert(call_and_arguments);
+    } else if (!kernel.calls.contains(call_and_arguments)) {
+      many_calls = true;
+      call = {nullptr, kManyCalls};
+      if (!std::exchange(kernel.calls_reported, true)) {
+        file_.AddProblemLocked(ProblemKind::kArgumentSetsOverflowed, 1,
+                               "library calls of " + kernel.name);
       }
     }
   }
+  const LaunchDescription d =
+      LimitRangesLocked(launch, kernel.id, WithLibraryCall(hash, call.hash));
   const uint64_t key = KeyOf(d, kernel.id, WithLibraryCall(hash, call.hash));
   auto found = site_ids_.find(key);
-  if (found != site_ids_.end()) return found->second;
+  if (found != site_ids_.end()) return {found->second, layout, set};
   std::string launching_library;
   if (sites_.size() < file_.counters().site_slots()) {
     lock.unlock();
@@ -291,17 +333,32 @@ uint32_t Sites::ResolveSlow(const LaunchDescription& d, KernelInfo& kernel,
     lock.lock();
   }
   found = site_ids_.find(key);
-  if (found != site_ids_.end()) return found->second;
+  if (found != site_ids_.end()) return {found->second, layout, set};
   trace::SiteEntry evidence;
   evidence.arguments = {reinterpret_cast<const char*>(arguments.data()), arguments.size()};
   evidence.masked_offsets = layout->masked;
   evidence.arguments_overflowed = layout->overflowed;
   evidence.tensor_maps = arguments.uses();
   evidence.library_call = call.call;
+  evidence.library_calls_overflowed = many_calls;
   evidence.launching_library = launching_library;
   const uint32_t site = AddSiteLocked(d, kernel, key, evidence);
   if (!d.captured) file_.FlushTablesLocked();
-  return site;
+  return {site, layout, set};
+}
+
+LaunchDescription Sites::LimitRangesLocked(const LaunchDescription& launch, uint32_t kernel_id,
+                                           uint64_t evidence_hash) {
+  LaunchDescription d = launch;
+  if (!d.ranges.any() || ranges_ == nullptr || ranged_sites_ < kMaxRangedSites ||
+      site_ids_.contains(KeyOf(d, kernel_id, evidence_hash))) {
+    return d;
+  }
+  d.ranges = ranges_->ManyLocked();
+  if (!std::exchange(ranges_reported_, true)) {
+    file_.AddProblemLocked(ProblemKind::kRangesNotKept, 1, "eager launches");
+  }
+  return d;
 }
 
 uint32_t Sites::AddSiteLocked(const LaunchDescription& d, const KernelInfo& kernel, uint64_t key,
@@ -316,6 +373,7 @@ uint32_t Sites::AddSiteLocked(const LaunchDescription& d, const KernelInfo& kern
   std::memcpy(site.grid, d.grid, sizeof site.grid);
   std::memcpy(site.block, d.block, sizeof site.block);
   site_ids_.emplace(key, id);
+  ranged_sites_ += d.ranges.any() ? 1 : 0;
   if (trace::Writer* writer = file_.writer_locked()) {
     entry.id = id;
     entry.kernel_id = kernel.id;
@@ -327,6 +385,8 @@ uint32_t Sites::AddSiteLocked(const LaunchDescription& d, const KernelInfo& kern
     entry.cooperative = d.cooperative;
     entry.programmatic = d.programmatic;
     entry.api_cbid = d.cbid;
+    entry.range_path = d.ranges.thread;
+    entry.process_ranges = d.ranges.process;
     writer->AddSite(entry);
   }
   return id;

@@ -1,5 +1,6 @@
 // Interns launches into sites and kernels into ids. Resolve is called in launch callbacks on any
 // thread: lock-free when this thread has seen the same launch before, else it takes the trace's lock.
+// A launch like one of the last few (core/launch_cache.h) is neither copied nor hashed.
 #pragma once
 
 #include <atomic>
@@ -18,6 +19,7 @@
 #include "cupti_tracer/core/library_call.h"
 #include "cupti_tracer/core/tensor_maps.h"
 #include "cupti_tracer/core/trace_file.h"
+#include "cupti_tracer/ranges/range_paths.h"
 
 namespace hotproof::tracer {
 
@@ -26,8 +28,10 @@ struct KernelInfo {
   uint32_t id = 0;
   std::string name;
   std::atomic<const ArgumentLayout*> layout{nullptr};
-  std::unordered_map<uint64_t, uint32_t> argument_sets;  // hash -> launches' sites; trace lock
-  bool overflow_reported = false;
+  // Under the trace's lock. Sets stay where they are: threads' caches point at them.
+  std::unordered_map<uint64_t, ArgumentSet> argument_sets;  // by hash
+  std::unordered_set<uint64_t> calls;                       // hashes: library call and arguments
+  bool arguments_reported = false, calls_reported = false;
 };
 
 struct SiteInfo {
@@ -50,15 +54,24 @@ class Sites {
  public:
   // At most this many different argument sets a kernel become sites of their own.
   static constexpr size_t kMaxArgumentSets = 64;
-  // At most this many different library calls are told apart; launches of more have none.
-  static constexpr size_t kMaxLibraryCalls = 4096;
+  // At most this many different library calls (times argument sets) a kernel are told apart. Launches
+  // in more share a site, which says so.
+  static constexpr size_t kMaxCallsPerKernel = 512;
 
-  Sites(TraceFile& file, const Driver& driver) : file_(file), driver_(driver) {
+  // At most so many sites that named ranges tell apart; launches in others are in a range '(many)'.
+  static constexpr size_t kMaxRangedSites = 8192;
+
+  // `ranges`: whose ids descriptions hold; null: they hold none.
+  Sites(TraceFile& file, const Driver& driver, RangePaths* ranges = nullptr)
+      : file_(file), driver_(driver), ranges_(ranges) {
     sites_.emplace_back();
   }
 
   // The site of a launch; 0 when every id is taken. An eager launch's site is on disk on return.
   uint32_t Resolve(const LaunchDescription& description);
+  // The same if this thread has launched just that lately, else kNotCached. Never waits, never throws.
+  static constexpr uint32_t kNotCached = UINT32_MAX;
+  uint32_t ResolveCached(const LaunchDescription& description) const noexcept;
 
   // cuFuncSetBlockShape and cuFuncSetSharedSize: what legacy launches of the function take.
   void OnBlockShape(CUfunction function, const uint32_t (&block)[3]);
@@ -80,7 +93,7 @@ class Sites {
   // CUPTI names a module by id and cubin, the driver by handle. They meet at the exit of the call that
   // loaded the module (OnModuleHandle) or, for libraries, which load at their first launch, when that
   // launch is resolved; and only if that call loaded exactly one module: else the hash stays unknown.
-  void OnCallEntered();
+  static void OnCallEntered();
   void OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cubin, size_t cubin_bytes);
   void OnModuleHandle(CUmodule module);
   void OnModuleUnloaded(CUcontext context, uint32_t module_id);
@@ -98,14 +111,26 @@ class Sites {
                                  ArgumentLayout layout);
   CUmodule ModuleOf(CUfunction function) const;
   LoadedModule FindModuleLocked(CUmodule handle);
-  uint32_t ResolveSlow(const LaunchDescription& description, KernelInfo& kernel,
+  // A site, and what launches are compared with to be of it.
+  struct Resolved {
+    uint32_t site = 0;
+    const ArgumentLayout* layout = nullptr;
+    const ArgumentSet* arguments = nullptr;  // null: no part of the site
+  };
+  Resolved ResolveHashed(const LaunchDescription& description, KernelInfo& kernel,
+                         CurrentLibraryCall call);
+  Resolved ResolveSlow(const LaunchDescription& description, KernelInfo& kernel,
                        ArgumentBytes& arguments, CurrentLibraryCall call);
+  // The launch itself, or, where ranges may make no more sites, as one in '(many)'.
+  LaunchDescription LimitRangesLocked(const LaunchDescription& description, uint32_t kernel_id,
+                                      uint64_t evidence_hash);
   // `evidence`: what the description does not say; 0 when every id is taken.
   uint32_t AddSiteLocked(const LaunchDescription& description, const KernelInfo& kernel, uint64_t key,
                          trace::SiteEntry evidence);
 
   TraceFile& file_;
   const Driver& driver_;
+  RangePaths* const ranges_;
   std::atomic<uint32_t> generation_{NewGeneration()};
   const uint32_t instance_ = NewGeneration();
   TensorMaps tensor_maps_;
@@ -128,8 +153,8 @@ class Sites {
   std::deque<ArgumentLayout> layout_storage_;
   std::unordered_map<uint64_t, uint32_t> site_ids_;
   std::deque<SiteInfo> sites_;
-  std::unordered_set<uint64_t> library_calls_;  // hashes
-  bool library_calls_overflowed_ = false;
+  size_t ranged_sites_ = 0;
+  bool ranges_reported_ = false;
   std::unordered_map<std::string, uint32_t> tensor_map_ids_;
   std::unordered_map<CUmodule, LoadedModule> modules_;
 };

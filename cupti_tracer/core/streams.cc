@@ -21,17 +21,23 @@ constexpr uint32_t kUnknownDevice = UINT32_MAX;
 
 }  // namespace
 
-uint32_t Streams::Find(CUcontext context, uint32_t context_id, CUstream stream, bool per_thread) {
+uint32_t Streams::FindCached(CUcontext context, CUstream stream, bool per_thread) const noexcept {
   const uint32_t generation = generation_.load(std::memory_order_relaxed);
-  ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
-  if (cache != nullptr) {
-    for (const auto& entry : cache->streams) {
-      if (entry.stream == stream && entry.context == context && entry.generation == generation &&
-          entry.per_thread == per_thread) {
-        return entry.id;
-      }
+  const ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
+  if (cache == nullptr) return 0;
+  for (const auto& entry : cache->streams) {
+    if (entry.stream == stream && entry.context == context && entry.generation == generation &&
+        entry.per_thread == per_thread) {
+      return entry.id;
     }
   }
+  return 0;
+}
+
+uint32_t Streams::Find(CUcontext context, uint32_t context_id, CUstream stream, bool per_thread) {
+  if (const uint32_t id = FindCached(context, stream, per_thread)) return id;
+  const uint32_t generation = generation_.load(std::memory_order_relaxed);
+  ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
   uint32_t stream_id = 0, device_id = 0;
   if (cupti_.GetStreamIdEx == nullptr ||
       cupti_.GetStreamIdEx(context, stream, per_thread ? 1 : 0, &stream_id) != CUPTI_SUCCESS) {

@@ -22,6 +22,8 @@ class Streams {
 
   // The Stream id of a launch; 0 if CUPTI does not know the stream.
   uint32_t Find(CUcontext context, uint32_t context_id, CUstream stream, bool per_thread);
+  // The same if this thread has asked lately, else 0. Never waits, never throws.
+  uint32_t FindCached(CUcontext context, CUstream stream, bool per_thread) const noexcept;
   // The same for a stream of a context that is not the calling thread's. Asks the driver each time.
   uint32_t FindAnywhere(CUstream stream);
   // Of a record. Trace lock held.

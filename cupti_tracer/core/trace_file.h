@@ -44,6 +44,7 @@ enum class ProblemKind : uint32_t {
   kNewerCupti = 17,
   kOperationsDiscarded = 18,
   kRangesNotKept = 19,
+  kRotationFailed = 20,
 };
 
 uint64_t RealtimeNs();

@@ -38,6 +38,8 @@ void OnNodeCreated(Session& session, const CUpti_GraphData& graph) {
   const uint32_t site = collection.sites.Resolve(description);
   collection.graphs.OnNodeSite(graph.node, site);
   collection.graphs.OnNodeAttributes(graph.node, description);
+  const RangeIds ranges = collection.ranges.Current();
+  if (ranges.any()) collection.graphs.OnNodeRanges(graph.node, ranges);
 }
 
 // Parameters of a node of a graph, or of an exec by its source graph's node.

@@ -1,7 +1,10 @@
-"""What the tracer adds to an eager launch, in CPU time: launch_benchmark without it, under a CUPTI client
-that subscribes and does nothing, and under the tracer in both modes.
+"""What the tracer adds to an eager launch, in CPU time of the launching thread: launch_benchmark alone,
+under a client that subscribes to the tracer's own callbacks and does nothing in them (what CUPTI and its
+stand-in do for any such client), and under the tracer; in both modes.
 
-Usage: launch_cost.py BENCHMARK TRACER BARE_CLIENT DRIVER_FOLDER CUPTI
+Usage: launch_cost.py BUILD [ROUNDS]
+Prints for each kind of launch the smallest of ROUNDS interleaved rounds in ns (other work on the machine
+only ever adds), then what the tracer adds to the bare program and to the idle client.
 """
 import json
 import os
@@ -9,33 +12,40 @@ import subprocess
 import sys
 import tempfile
 
-BENCHMARK, TRACER, CLIENT, DRIVER, CUPTI = (os.path.abspath(path) for path in sys.argv[1:6])
+BUILD = os.path.abspath(sys.argv[1])
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 15
+DRIVER = f"{BUILD}/tests/fake_cuda/driver"
+CUPTI = f"{BUILD}/tests/fake_cuda/cupti/libcupti.so.13"
+CLIENT = {"CUDA_INJECTION64_PATH": f"{BUILD}/lib/libquiet_client.so",
+          "LD_LIBRARY_PATH": f"{DRIVER}:{os.path.dirname(CUPTI)}"}
+TRACED = {"LD_PRELOAD": f"{BUILD}/lib/libhotproof.so", "HOTPROOF_OUT": "FOLDER/trace"}
+RUNS = {"bare": {},
+        "idle count": CLIENT,
+        "count": {**TRACED, "HOTPROOF_MODE": "count"},
+        "idle full": {**CLIENT, "QUIET_CLIENT_TIMES": "1"},
+        "full": {**TRACED, "HOTPROOF_MODE": "full"}}
+ADDS = [("count", "bare"), ("count", "idle count"), ("full", "bare"), ("full", "idle full")]
 
 
 def run(environment):
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "result.json")
         subprocess.run(
-            [BENCHMARK, f"--benchmark_out={out}", "--benchmark_repetitions=5", "--benchmark_min_time=0.05"], check=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [f"{BUILD}/bin/launch_benchmark", f"--benchmark_out={out}", "--benchmark_min_time=0.05"],
+            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env={**os.environ, "LD_LIBRARY_PATH": DRIVER, "HOTPROOF_CUPTI": CUPTI,
                  **{name: value.replace("FOLDER", folder) for name, value in environment.items()}})
-        rows = json.load(open(out))["benchmarks"]
-    return {row["run_name"]: row["cpu_time"] for row in rows if row.get("aggregate_name") == "median"}
+        return {row["name"]: row["cpu_time"] for row in json.load(open(out))["benchmarks"]}
 
 
 def main():
-    traced = {"LD_PRELOAD": TRACER, "HOTPROOF_OUT": "FOLDER/trace"}
-    runs = {"plain": run({}),
-            "client": run({"CUDA_INJECTION64_PATH": CLIENT, "LD_LIBRARY_PATH":
-                           f"{DRIVER}:{os.path.dirname(CUPTI)}"}),
-            "count": run({**traced, "HOTPROOF_MODE": "count"}),
-            "full": run({**traced, "HOTPROOF_MODE": "full"})}
-    print(f"{'ns of CPU':16}", *(f"{name:>8}" for name in runs), " count-plain  full-plain")
-    for name in runs["plain"]:
-        values = [results[name] for results in runs.values()]
-        print(f"{name:16}", *(f"{value:8.0f}" for value in values),
-              f"{values[2] - values[0]:12.0f} {values[3] - values[0]:11.0f}")
+    rounds = [{name: run(environment) for name, environment in RUNS.items()} for _ in range(ROUNDS)]
+    print(f"{'ns of CPU a launch':18}", *(f"{name:>11}" for name in RUNS),
+          *(f"{f'{name} - {base}':>19}" for name, base in ADDS))
+    for launch in rounds[0]["bare"]:
+        least = {name: min(r[name][launch] for r in rounds) for name in RUNS}
+        print(f"{launch:18}", *(f"{least[name]:11.0f}" for name in RUNS),
+              *(f"{least[name] - least[base]:19.0f}" for name, base in ADDS))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "tests/tracer/fake_driver.h"
@@ -128,6 +129,115 @@ TEST_F(SitesTest, SitesStayBoundedWhenAScalarChangesAtEveryLaunch) {
   ASSERT_EQ(reader->tables().problems.size(), 1u);
   EXPECT_EQ(reader->tables().problems[0].kind(), trace::PROBLEM_ARGUMENT_SETS_OVERFLOWED);
   EXPECT_TRUE(reader->tables().sites.at(highest).arguments_overflowed());
+}
+
+TEST_F(SitesTest, ARepeatedLaunchIsRecognisedWithoutBeingResolvedAgain) {
+  struct Packed {
+    uint64_t pointer;
+    int32_t m, n;
+  } packed{0x7f0000001000, 8, 34816};
+  uint64_t pointer = 0x7f0000002000;
+  int32_t k = 5120;
+  state_.kernels[function_] = {"k", {0, 8, 24}, {8, sizeof packed, 4}};
+  state_.device_addresses = {0x7f0000001000, 0x7f0000002000, 0x7f0000003000};
+  void* params[] = {&pointer, &packed, &k};
+  const auto launch = [&] { return Launch(function_, "k", params); };
+  EXPECT_EQ(sites_.ResolveCached(launch()), Sites::kNotCached);
+  const uint32_t first = sites_.Resolve(launch());
+  EXPECT_EQ(sites_.ResolveCached(launch()), first);
+  pointer = packed.pointer = 0x7f0000003000;
+  EXPECT_EQ(sites_.ResolveCached(launch()), first) << "masked words are not compared";
+  for (int32_t* scalar : {&packed.m, &packed.n, &k}) {
+    ++*scalar;
+    EXPECT_EQ(sites_.ResolveCached(launch()), Sites::kNotCached);
+    --*scalar;
+  }
+  LaunchDescription other = launch();
+  other.programmatic = true;
+  EXPECT_EQ(sites_.ResolveCached(other), Sites::kNotCached);
+  other = launch();
+  other.cluster[1] = 2;
+  EXPECT_EQ(sites_.ResolveCached(other), Sites::kNotCached);
+  const trace::LibraryCallEntry call{.entry_point = "cublasGemmEx"};
+  {
+    const LibraryCallScope scope(call);
+    EXPECT_EQ(sites_.ResolveCached(launch()), Sites::kNotCached);
+  }
+  EXPECT_EQ(sites_.ResolveCached(launch()), first);
+  sites_.ForgetHandles();
+  EXPECT_EQ(sites_.ResolveCached(launch()), Sites::kNotCached);
+  EXPECT_EQ(sites_.Resolve(launch()), first);
+}
+
+TEST_F(SitesTest, ARepeatedLaunchIsRecognisedInAPackedBuffer) {
+  state_.kernels[function_] = {"nvjet", {0, 16}, {12, 8}, /*is_library_kernel=*/true};
+  uint32_t packed[] = {1, 2, 3, 0xdead, 5, 6};
+  size_t size = sizeof packed;
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                   CU_LAUNCH_PARAM_END};
+  LaunchDescription d = Launch(function_, "nvjet", nullptr);
+  d.extra = extra;
+  const uint32_t first = sites_.Resolve(d);
+  packed[3] = 0xbeef;  // between two arguments
+  EXPECT_EQ(sites_.ResolveCached(d), first);
+  packed[5] = 7;
+  EXPECT_EQ(sites_.ResolveCached(d), Sites::kNotCached);
+  packed[5] = 6;
+  size = 20;  // the second argument is given in part
+  EXPECT_EQ(sites_.ResolveCached(d), Sites::kNotCached);
+  EXPECT_NE(sites_.Resolve(d), first);
+}
+
+TEST_F(SitesTest, ARepeatedLaunchHasTheSameTensorMaps) {
+  state_.kernels[function_] = {"tma", {0}, {128}};
+  alignas(64) uint8_t maps[3][128];
+  for (int i = 0; i < 3; ++i) std::memset(maps[i], i + 1, sizeof maps[i]);
+  const uint64_t dims[] = {5120, 8}, other_dims[] = {5120, 16};
+  trace::TensorMapEntry entry;
+  entry.global_dims = dims;
+  sites_.RememberTensorMap(maps[0], entry);
+  sites_.RememberTensorMap(maps[1], entry);
+  entry.global_dims = other_dims;
+  sites_.RememberTensorMap(maps[2], entry);
+  void* params[] = {maps[0]};
+  const uint32_t first = sites_.Resolve(Launch(function_, "tma", params));
+  params[0] = maps[1];
+  EXPECT_EQ(sites_.ResolveCached(Launch(function_, "tma", params)), first);
+  params[0] = maps[2];
+  EXPECT_EQ(sites_.ResolveCached(Launch(function_, "tma", params)), Sites::kNotCached);
+  EXPECT_NE(sites_.Resolve(Launch(function_, "tma", params)), first);
+}
+
+TEST_F(SitesTest, AKernelsLibraryCallsBeyondTheLimitShareASiteThatSaysSo) {
+  state_.kernels[function_] = {"splitKreduce", {}, {}};
+  state_.kernels[Handle<void*>(0x2000)] = {"other", {}, {}};
+  std::set<uint32_t> sites;
+  const auto launch_in_call = [&](uint64_t m, void* function, const char* name) {
+    trace::LibraryCallEntry call{.entry_point = "cublasLtMatmul"};
+    call.numbers.m = m;
+    const LibraryCallScope scope(call);
+    return sites_.Resolve(Launch(function, name, nullptr));
+  };
+  for (uint64_t m = 1; m <= Sites::kMaxCallsPerKernel + 1000; ++m) {
+    sites.insert(launch_in_call(m, function_, "splitKreduce"));
+  }
+  EXPECT_EQ(sites.size(), Sites::kMaxCallsPerKernel + 1);
+  const uint32_t told = launch_in_call(7, function_, "splitKreduce");
+  const uint32_t many = launch_in_call(Sites::kMaxCallsPerKernel + 7, function_, "splitKreduce");
+  const uint32_t outside = sites_.Resolve(Launch(function_, "splitKreduce", nullptr));
+  const uint32_t of_other = launch_in_call(Sites::kMaxCallsPerKernel + 7, Handle<void*>(0x2000), "other");
+  const auto reader = scratch_.Read();
+  const auto& table = reader->tables().sites;
+  EXPECT_EQ(table.at(told).library_call().m(), 7u);
+  EXPECT_FALSE(table.at(told).library_calls_overflowed());
+  EXPECT_FALSE(table.at(many).has_library_call());
+  EXPECT_TRUE(table.at(many).library_calls_overflowed());
+  EXPECT_NE(outside, many) << "a launch outside of any call is not one of them";
+  EXPECT_FALSE(table.at(outside).library_calls_overflowed());
+  EXPECT_TRUE(table.at(of_other).has_library_call()) << "the limit is each kernel's own";
+  ASSERT_EQ(reader->tables().problems.size(), 1u);
+  EXPECT_EQ(reader->tables().problems[0].kind(), trace::PROBLEM_ARGUMENT_SETS_OVERFLOWED);
+  EXPECT_EQ(reader->tables().problems[0].detail(), "library calls of splitKreduce");
 }
 
 TEST_F(SitesTest, AHandleThatCameBackAfterAnUnloadIsAnotherKernel) {
