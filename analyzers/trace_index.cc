@@ -177,6 +177,14 @@ std::string TraceIndex::WhyUnknown(uint32_t id) const {
   const trace::Site& site = tables_->sites[id];
   if (site.arguments_overflowed()) return "the kernel had more argument sets than are kept";
   if (site.arguments().empty()) return "the launch's arguments could not be read";
+  if (site.kernel_id() < tables_->kernels.size()) {
+    const trace::Kernel& kernel = tables_->kernels[site.kernel_id()];
+    const int last = std::min(kernel.parameter_offsets_size(), kernel.parameter_sizes_size()) - 1;
+    if (last >= 0 && site.arguments().size() <
+                         uint64_t{kernel.parameter_offsets(last)} + kernel.parameter_sizes(last)) {
+      return "the kernel had more argument sets than are kept whole";
+    }
+  }
   return "neither the arguments nor the name tell M, N and K";
 }
 

@@ -7,6 +7,7 @@ namespace hotproof::tracer {
 namespace {
 
 constexpr uint32_t kMaxArgumentBytes = 32764;  // the driver's own limit
+constexpr uint32_t kHeadBytes = 20;  // CUTLASS: mode, M, N, K, L
 
 bool Contains(const std::vector<uint32_t>& values, uint32_t value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -51,6 +52,23 @@ bool IsDeviceAddress(const Driver& driver, uint64_t word) {
 }
 
 }  // namespace
+
+ArgumentLayout HeadsOf(const ArgumentLayout& whole) {
+  ArgumentLayout head = whole;
+  head.heads_only = true;
+  for (size_t i = 0; i < head.sizes.size(); ++i) {
+    if (head.sizes[i] <= kHeadBytes) continue;
+    head.sizes.resize(i + 1);
+    head.offsets.resize(i + 1);
+    head.sizes[i] = kHeadBytes;
+    head.total_bytes = head.offsets[i] + kHeadBytes;
+    break;
+  }
+  std::erase_if(head.masked, [&](uint32_t at) { return at + 8 > head.total_bytes; });
+  std::erase_if(head.tensor_maps,
+                [&](uint32_t at) { return at + TensorMaps::kBytes > head.total_bytes; });
+  return head;
+}
 
 ArgumentLayout ReadArgumentLayout(const Driver& driver, CUfunction function) {
   ArgumentLayout layout;

@@ -26,7 +26,8 @@ struct ArgumentSet {
 // the version they loaded.
 struct ArgumentLayout {
   bool readable = false;  // the driver told offsets and sizes
-  bool overflowed = false;  // too many different sets: arguments are no longer part of a site
+  bool heads_only = false;  // too many different sets: only what HeadsOf keeps is part of a site
+  bool overflowed = false;  // too many of these as well: arguments are no longer part of a site
   uint32_t total_bytes = 0;
   std::vector<uint32_t> offsets, sizes;
   std::vector<uint32_t> masked;       // offsets of 8-byte words seen as device addresses
@@ -50,6 +51,10 @@ struct ArgumentLayout {
   Piece PieceAt(size_t parameter, uint32_t begin, uint32_t end) const;
   std::vector<Piece> compared_, map_pieces_;
 };
+
+// Of the first struct among the arguments only its first words, and nothing behind it: a struct's problem
+// size stands in front, and what follows is often the leftovers of a stack, new at every launch.
+ArgumentLayout HeadsOf(const ArgumentLayout& whole);
 
 ArgumentLayout ReadArgumentLayout(const Driver& driver, CUfunction function);
 

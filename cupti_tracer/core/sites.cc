@@ -284,14 +284,19 @@ Sites::Resolved Sites::ResolveSlow(const LaunchDescription& launch, KernelInfo& 
   }
   uint64_t hash = 0;
   const ArgumentSet* set = nullptr;
-  if (arguments.size() != 0 && !layout->overflowed) {
+  while (arguments.size() != 0 && !layout->overflowed) {
+    if (arguments.size() != layout->total_bytes) arguments.Gather(*layout, launch);
     arguments.Mask(*layout, tensor_maps_);
     hash = HashArguments(arguments);
     const auto found = kernel.argument_sets.find(hash);
     if (found != kernel.argument_sets.end()) {
       set = &found->second;
-    } else if (kernel.argument_sets.size() < kMaxArgumentSets) {
+    } else if (kernel.argument_sets.size() <
+               kMaxArgumentSets + (layout->heads_only ? kMaxArgumentHeads : 0)) {
       set = &kernel.argument_sets.emplace(hash, arguments.AsSet()).first->second;
+    } else if (!layout->heads_only) {
+      publish(HeadsOf(*layout));
+      continue;
     } else {
       ArgumentLayout changed = *layout;
       changed.overflowed = true;
@@ -301,6 +306,7 @@ Sites::Resolved Sites::ResolveSlow(const LaunchDescription& launch, KernelInfo& 
         file_.AddProblemLocked(ProblemKind::kArgumentSetsOverflowed, 1, kernel.name);
       }
     }
+    break;
   }
   if (layout->overflowed) {
     arguments = ArgumentBytes();

@@ -52,8 +52,9 @@ struct LoadedModule {
 
 class Sites {
  public:
-  // At most this many different argument sets a kernel become sites of their own.
-  static constexpr size_t kMaxArgumentSets = 64;
+  // At most this many different argument sets a kernel become sites of their own, then as many heads of
+  // them (HeadsOf).
+  static constexpr size_t kMaxArgumentSets = 64, kMaxArgumentHeads = 1024;
   // At most this many different library calls (times argument sets) a kernel are told apart. Launches
   // in more share a site, which says so.
   static constexpr size_t kMaxCallsPerKernel = 512;

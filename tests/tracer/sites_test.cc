@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -123,12 +124,47 @@ TEST_F(SitesTest, SitesStayBoundedWhenAScalarChangesAtEveryLaunch) {
   for (int i = 0; i < 1'000'000; ++i, seed += 0x9e3779b97f4a7c15u, ++step) {
     highest = std::max(highest, sites_.Resolve(Launch(function_, "seeded", params)));
   }
-  EXPECT_LE(highest, Sites::kMaxArgumentSets + 1);
-  EXPECT_LE(state_.address_questions, 4 * Sites::kMaxArgumentSets);
+  constexpr size_t kMost = Sites::kMaxArgumentSets + Sites::kMaxArgumentHeads;
+  EXPECT_LE(highest, kMost + 1);
+  EXPECT_LE(state_.address_questions, 4 * kMost);
   const auto reader = scratch_.Read();
   ASSERT_EQ(reader->tables().problems.size(), 1u);
   EXPECT_EQ(reader->tables().problems[0].kind(), trace::PROBLEM_ARGUMENT_SETS_OVERFLOWED);
   EXPECT_TRUE(reader->tables().sites.at(highest).arguments_overflowed());
+}
+
+TEST_F(SitesTest, AStructWhoseLeftoversChangeKeepsItsProblemSize) {
+  // As CUTLASS's Params lie: mode, M, N, K, L, then leftovers of the stack; another argument behind.
+  constexpr uint32_t kOffset = 16, kBytes = 1792;
+  state_.kernels[function_] = {"cutlass", {0, kOffset, kOffset + kBytes}, {8, kBytes, 4}};
+  uint64_t scale = 1;
+  alignas(8) int32_t params_struct[kBytes / 4] = {};
+  int32_t behind = 0;
+  void* params[] = {&scale, params_struct, &behind};
+  std::map<uint32_t, int32_t> m_of_site;
+  constexpr int kShapes = 500;
+  for (int round = 0; round < 3; ++round) {
+    for (int32_t m = 1; m <= kShapes; ++m) {
+      const int32_t head[] = {0, m, 34816, 5120, 1};
+      std::memcpy(params_struct, head, sizeof head);
+      params_struct[8] = ++behind;
+      const uint32_t site = sites_.Resolve(Launch(function_, "cutlass", params));
+      EXPECT_EQ(m_of_site.try_emplace(site, m).first->second, m);
+    }
+  }
+  EXPECT_LE(m_of_site.size(), Sites::kMaxArgumentSets + kShapes);
+  const auto reader = scratch_.Read();
+  EXPECT_TRUE(reader->tables().problems.empty());
+  for (const auto& [id, m] : m_of_site) {
+    const trace::Site& site = reader->tables().sites.at(id);
+    EXPECT_FALSE(site.arguments_overflowed());
+    ASSERT_GE(site.arguments().size(), kOffset + 20);
+    int32_t read[5];
+    std::memcpy(read, site.arguments().data() + kOffset, sizeof read);
+    EXPECT_THAT(read, ElementsAre(0, m, 34816, 5120, 1));
+    // What is not kept is not there, rather than zero.
+    EXPECT_TRUE(site.arguments().size() == kOffset + 20 || site.arguments().size() == kOffset + kBytes + 4);
+  }
 }
 
 TEST_F(SitesTest, ARepeatedLaunchIsRecognisedWithoutBeingResolvedAgain) {
