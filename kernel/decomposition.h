@@ -1,11 +1,14 @@
 // Which CTA computes which part of the GEMM. Pure arithmetic: the kernel, the launcher and the CPU
-// tests all include this file; nothing here depends on M, which is what makes results
-// batch-invariant.
+// tests all include this file.
 //
-// N is cut into tiles of 128 weight rows, K into blocks of 128. A unit is one (tile, K block): 16
-// KB of weights. Units are numbered tile by tile, along K inside a tile. CTA c computes the
-// half-open range [begin(c), begin(c + 1)) of that order. A tile that several CTAs share has one
-// segment per CTA; its segments are summed in K order, whoever finishes last.
+// N is cut into groups of 8 weight rows, K into blocks of 128. A tile is some neighbouring groups,
+// all of K. K is cut into `segments` parts whose sums are added in K order; where, depends on N, K
+// and the GPU, never on M: that makes results batch-invariant. Who computes a segment may depend on
+// M, it changes no bit:
+//   few tokens   small tiles, a CTA computes all segments of its tiles: nothing is exchanged
+//   many tokens  tiles of 128 rows where the same would leave multiprocessors idle: fewer CTAs fetch
+//                the same tokens. A tile's segments are divided among CTAs, the last one adds
+//                ('shared')
 #ifndef HOTPROOF_KERNEL_DECOMPOSITION_H_
 #define HOTPROOF_KERNEL_DECOMPOSITION_H_
 
@@ -19,91 +22,105 @@
 
 namespace hotproof::kernel {
 
-inline constexpr int kTileN = 128;   // weight rows in a tile, and in a block of B's scales
-inline constexpr int kBlockK = 128;  // K elements in a unit, and in a group of A's scales
-inline constexpr int kMaxSplit = 8;  // CTAs that share every tile alike
+inline constexpr int kGroup = 8;        // weight rows: what N is cut into
+inline constexpr int kScaleRows = 128;  // weight rows that share a scale
+inline constexpr int kBlockK = 128;     // K elements that share a scale
+inline constexpr int kCutBlocks = 2;    // K is cut at multiples of this many blocks
+inline constexpr int kMaxSegments = 8;
+inline constexpr int kMinSegmentBlocks = 2;
+inline constexpr int kMaxTileGroups = 32;     // 256 rows: two consumer warpgroups x two wgmma
+inline constexpr int kSharedTileGroups = 16;  // 128 rows: two consumer warpgroups x one wgmma
+inline constexpr int kWgmmaGroups = 8;        // 64 rows
 
 HOTPROOF_HOST_DEVICE constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
-
-// The part of one tile that one CTA computes: K blocks [k_begin, k_end).
-struct Segment {
-  int tile;
-  int k_begin;
-  int k_end;
-};
+HOTPROOF_HOST_DEVICE constexpr int smaller(int a, int b) { return a < b ? a : b; }
 
 struct Decomposition {
-  int tiles;     // ceil(N / 128)
-  int k_blocks;  // ceil(K / 128)
-  int ctas;      // 1 <= ctas <= units()
+  int groups;         // ceil(N / 8)
+  int k_blocks;       // ceil(K / 128)
+  int segments;       // parts of K: 1, or even and at most kMaxSegments
+  int tile_groups;    // groups in a tile; the last tile may have fewer
+  int tiles;          // ceil(groups / tile_groups)
+  int tiles_per_cta;  // 1 when shared
+  bool shared;        // a CTA computes two segments of one tile, else all segments of its tiles
+  bool halves;        // the two consumer warpgroups divide a tile's segments, not its rows
 
-  HOTPROOF_HOST_DEVICE constexpr int units() const { return tiles * k_blocks; }
-
-  // floor(c * units / ctas) without a 64-bit product. Valid for 0 <= c <= ctas.
-  HOTPROOF_HOST_DEVICE constexpr int begin(int c) const {
-    const int quotient = units() / ctas;
-    const int remainder = units() % ctas;
-    return c * quotient + c * remainder / ctas;
+  // Segment s is K blocks [cut(s), cut(s + 1)).
+  HOTPROOF_HOST_DEVICE constexpr int cut(int s) const {
+    return s >= segments ? k_blocks : s * ceil_div(k_blocks, kCutBlocks) / segments * kCutBlocks;
+  }
+  // The grid is columns x parts. CTA (c, part) computes tiles [first_tile(c), end_tile(c)), of each
+  // segments [first_segment(part), end_segment(part)).
+  HOTPROOF_HOST_DEVICE constexpr int columns() const {
+    return shared ? tiles : ceil_div(tiles, tiles_per_cta);
+  }
+  HOTPROOF_HOST_DEVICE constexpr int parts() const { return shared ? segments / 2 : 1; }
+  HOTPROOF_HOST_DEVICE constexpr int ctas() const { return columns() * parts(); }
+  HOTPROOF_HOST_DEVICE constexpr int first_tile(int c) const { return c * tiles_per_cta; }
+  HOTPROOF_HOST_DEVICE constexpr int end_tile(int c) const {
+    return smaller((c + 1) * tiles_per_cta, tiles);
+  }
+  HOTPROOF_HOST_DEVICE constexpr int first_segment(int part) const { return 2 * part; }
+  HOTPROOF_HOST_DEVICE constexpr int end_segment(int part) const {
+    return shared ? 2 * part + 2 : segments;
   }
 
-  // The CTA whose range holds `unit`: the largest c with begin(c) <= unit.
-  HOTPROOF_HOST_DEVICE constexpr int owner(int unit) const {
-    return static_cast<int>((static_cast<int64_t>(unit + 1) * ctas - 1) / units());
+  // The longest range of K blocks of a CTA.
+  HOTPROOF_HOST_DEVICE constexpr int longest_k() const {
+    int longest = 0;
+    for (int part = 0; part < parts(); ++part) {
+      const int length = cut(end_segment(part)) - cut(first_segment(part));
+      if (length > longest) longest = length;
+    }
+    return longest;
   }
-
-  HOTPROOF_HOST_DEVICE constexpr int first_cta(int tile) const { return owner(tile * k_blocks); }
-  HOTPROOF_HOST_DEVICE constexpr int last_cta(int tile) const {
-    return owner((tile + 1) * k_blocks - 1);
+  // Whether stages of `blocks` K blocks begin at every cut.
+  HOTPROOF_HOST_DEVICE constexpr bool cuts_fit(int blocks) const {
+    for (int s = 0; s < segments; ++s) {
+      if (cut(s) % blocks != 0) return false;
+    }
+    return true;
   }
-  HOTPROOF_HOST_DEVICE constexpr int segments(int tile) const {
-    return last_cta(tile) - first_cta(tile) + 1;
-  }
-
-  // The segment of CTA c that starts at `unit` of its range.
-  HOTPROOF_HOST_DEVICE constexpr Segment segment_at(int c, int unit) const {
-    const int tile = unit / k_blocks;
-    const int tile_end = (tile + 1) * k_blocks;
-    const int end = begin(c + 1) < tile_end ? begin(c + 1) : tile_end;
-    return {tile, unit - tile * k_blocks, end - tile * k_blocks};
-  }
-
-  // Number of CTAs per tile when every tile is cut at the same places by its own CTAs (1: no tile
-  // is shared, or a CTA owns several whole tiles); 0 when ranges straddle tile boundaries.
-  HOTPROOF_HOST_DEVICE constexpr int aligned_split() const {
-    if (ctas % tiles == 0) return ctas / tiles;
-    return tiles % ctas == 0 ? 1 : 0;
+  // Most rows of B's scales (blocks of 128 weight rows) that a CTA touches.
+  HOTPROOF_HOST_DEVICE constexpr int scale_rows() const {
+    return smaller(ceil_div(tiles_per_cta * tile_groups * kGroup + kScaleRows - kGroup, kScaleRows),
+                   ceil_div(groups * kGroup, kScaleRows));
   }
 };
 
-// Partial sums of shared tiles go to the workspace. A CTA has at most two of them: the tile it
-// enters in the middle (slot 0) and the tile it leaves unfinished after having started it (slot 1).
-HOTPROOF_HOST_DEVICE constexpr int partial_slot(int cta, int segment_k_begin) {
-  return 2 * cta + (segment_k_begin == 0 ? 1 : 0);
+// How a tile's groups are divided among the two consumer warpgroups when they don't divide K.
+HOTPROOF_HOST_DEVICE constexpr int groups_of_warpgroup(int tile_groups, int warpgroup) {
+  const int first = tile_groups <= kWgmmaGroups ? tile_groups : ceil_div(tile_groups, 2);
+  return warpgroup == 0 ? first : tile_groups - first;
 }
 
-// The number of CTAs for a GEMM on a GPU with `sm_count` multiprocessors. Prefers counts at which
-// every tile is cut at the same places: either whole tiles per CTA or an equal number of CTAs per
-// tile, if that occupies most multiprocessors. Otherwise one CTA per multiprocessor and ranges that
-// straddle tiles.
-constexpr Decomposition decompose(int n, int k, int sm_count) {
-  Decomposition d{ceil_div(n, kTileN), ceil_div(k, kBlockK), 1};
-  const int most = sm_count;
-  const int least = sm_count - sm_count / 6;  // 110 of 132
-  for (int whole = 1; whole <= 64; ++whole) {
-    const int ctas = d.tiles / whole;
-    if (d.tiles % whole == 0 && ctas >= least && ctas <= most) {
-      d.ctas = ctas;
-      return d;
-    }
+// Twice as many parts of K as CTAs can work on each 128 rows at a time. No M here.
+constexpr int segments_for(int groups, int k_blocks, int sm_count) {
+  int share = smaller(sm_count / ceil_div(groups, kSharedTileGroups), kMaxSegments / 2);
+  while (share >= 2 && k_blocks / (2 * share) < kMinSegmentBlocks) --share;
+  return share >= 2 ? 2 * share : 1;
+}
+
+// Sets the tiles: `tile_groups` groups each, the CTAs' share as even as can be.
+constexpr void set_tiles(Decomposition* d, int tile_groups, bool shared, int sm_count) {
+  d->tile_groups = tile_groups;
+  d->tiles = ceil_div(d->groups, tile_groups);
+  d->shared = shared && d->segments > 1;
+  d->halves = !d->shared && d->segments > 1 && tile_groups <= kWgmmaGroups;
+  d->tiles_per_cta = d->shared ? 1 : ceil_div(d->tiles, sm_count);
+}
+
+// `most_whole`: the most rows of A with which tiles are not shared, where they can be.
+constexpr Decomposition decompose(int m, int most_whole, int n, int k, int sm_count) {
+  Decomposition d{ceil_div(n, kGroup), ceil_div(k, kBlockK), 1, 1, 1, 1, false, false};
+  d.segments = segments_for(d.groups, d.k_blocks, sm_count);
+  if (m > most_whole && d.segments > 1) {
+    set_tiles(&d, smaller(kSharedTileGroups, d.groups), true, sm_count);
+  } else {
+    const int even = ceil_div(d.groups, sm_count);
+    const int tiles = ceil_div(even, kSharedTileGroups + 1);
+    set_tiles(&d, ceil_div(even, tiles), false, sm_count);
   }
-  for (int split = kMaxSplit; split >= 2; --split) {
-    const int ctas = d.tiles * split;
-    if (split <= d.k_blocks && ctas >= least && ctas <= most) {
-      d.ctas = ctas;
-      return d;
-    }
-  }
-  d.ctas = sm_count < d.units() ? sm_count : d.units();
   return d;
 }
 

@@ -49,38 +49,72 @@ int m_tile_for(int m) {
   return 128;
 }
 
-// Seven units of 16 KB in flight keep the memory busy; measured, more gain nothing between kernels
-// that stand alone.
-constexpr int kDefaultStages = 7;
+// Most rows of A with which every CTA reads its tiles' whole K: with more, and with bf16, small tiles
+// make too much traffic of tokens between L2 and multiprocessors.
+constexpr int kMostWhole = 16;
+constexpr int kMostWholeQuantised = 0;
+// What a multiprocessor needs on its way to keep the memory busy; more only makes queues longer.
+constexpr int kWindowBytes = 40 << 10;
+// Tokens wait for the previous kernel and weights don't: what of them is kept ready beside the
+// weights.
+constexpr int kTokenBytes = 40 << 10;
+constexpr int kMaxStages = 32;  // a warp sets up a ring's barriers, one stage a lane
+
+RingPlan rings_for(const Decomposition& work, int m_tile, bool ragged, const Tuning& tuning) {
+  RingPlan ring = {};
+  ring.stage_blocks = tuning.stage_blocks > 0 ? tuning.stage_blocks : work.tile_groups <= 6 ? 4 : 2;
+  ring.stage_blocks = std::min(ring.stage_blocks, most_stage_blocks(m_tile));
+  while (!work.cuts_fit(ring.stage_blocks)) ring.stage_blocks /= 2;
+  if (ragged) ring.stage_blocks = 1;
+  const int per_tile = ceil_div(work.longest_k(), ring.stage_blocks);
+  const int token_stage = ring.stage_blocks * m_tile * kBlockK;
+  ring.token_stages = tuning.token_stages > 0 ? tuning.token_stages
+                                              : std::min(kTokenBytes / token_stage, per_tile);
+  ring.token_stages = std::clamp(ring.token_stages, kMinTokenStages, kMaxStages);
+  const int stage = work.tile_groups * ring.stage_blocks * kAtomBytes;
+  ring.stages = tuning.stages > 0     ? tuning.stages
+                : tuning.ring_kib > 0 ? tuning.ring_kib * 1024 / stage
+                                      : kMaxStages;
+  ring.stages = std::clamp(ring.stages, kMinStages, kMaxStages);
+  const int window = tuning.window_kib > 0 ? tuning.window_kib << 10 : kWindowBytes;
+  ring.window = std::max(kMinStages, ceil_div(window, stage));
+  return ring;
+}
 
 hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise,
                         const Tuning& tuning, Plan* plan) {
   if (m < 1 || n < 1 || k < 1) return HOTPROOF_INVALID_ARGUMENT;
-  if (m > (quantise ? 32 : 128) || n % 8 != 0 || k % 16 != 0) return HOTPROOF_UNSUPPORTED_SHAPE;
-  if (ceil_div(n, kTileN) > kMaxTiles || ceil_div(k, kBlockK) > 4096) {
+  if (m > (quantise ? 32 : 128) || n % 8 != 0 || k % 16 != 0 || n > (1 << 24) ||
+      ceil_div(k, kBlockK) > 4096) {
     return HOTPROOF_UNSUPPORTED_SHAPE;
   }
-  plan->work = decompose(n, k, device.sm_count);
-  if (tuning.ctas > 0) plan->work.ctas = std::min(tuning.ctas, plan->work.units());
+  Decomposition& work = plan->work;
+  work = decompose(m, quantise ? kMostWholeQuantised : kMostWhole, n, k, device.sm_count);
+  if (tuning.tile_groups > 0 || tuning.shared >= 0) {
+    const bool shared = work.segments > 1 && (m > 32 || (tuning.shared >= 0 ? tuning.shared > 0
+                                                                            : work.shared));
+    const int tile_groups = tuning.tile_groups > 0 ? tuning.tile_groups
+                            : shared ? std::min(kSharedTileGroups, work.groups)
+                                     : ceil_div(work.groups, device.sm_count);
+    set_tiles(&work, std::min(tile_groups, kMaxTileGroups), shared, device.sm_count);
+  }
   plan->m_tile = m_tile_for(m);
 
-  // One CTA a multiprocessor, unless asked for two: then CTAs spread evenly, whatever kernels meet.
-  const int per_sm = tuning.ctas_per_sm == 2 ? 2 : 1;
-  const int budget =
-      std::min(device.smem_per_sm / per_sm - device.smem_reserved, device.smem_per_block);
-  plan->stages = tuning.stages > 0 ? std::max(tuning.stages, kMinStages) : kDefaultStages;
-  while (plan->stages > kMinStages && SmemLayout(plan->m_tile, plan->stages).total > budget) {
-    --plan->stages;
-  }
-  plan->smem_bytes = SmemLayout(plan->m_tile, plan->stages).total;
-  if (per_sm == 1) plan->smem_bytes = std::max(plan->smem_bytes, device.smem_per_sm / 2);
-  if (plan->smem_bytes > budget) return HOTPROOF_UNSUPPORTED_SHAPE;
-
+  const int budget = std::min(device.smem_per_sm - device.smem_reserved, device.smem_per_block);
+  RingPlan& ring = plan->ring;
+  ring = rings_for(work, plan->m_tile, k % kBlockK != 0, tuning);
+  const auto smem = [&] { return SmemLayout(work, ring, plan->m_tile).total; };
+  while (ring.stages > kMinStages && smem() > budget) --ring.stages;
+  while (ring.token_stages > kMinTokenStages && smem() > budget) --ring.token_stages;
+  if (smem() > budget) return HOTPROOF_UNSUPPORTED_SHAPE;
+  ring.window = std::min(ring.window, ring.stages);
+  plan->smem_bytes = smem();
+  plan->smem_bytes = std::max(plan->smem_bytes, device.smem_per_sm / 2);  // one CTA each
   plan->workspace_bytes =
-      plan->work.aligned_split() == 1
-          ? 0
-          : kControlBytes + sizeof(float) * 2 * plan->work.ctas * kTileN * plan->m_tile;
-  return HOTPROOF_OK;
+      work.shared ? kControlBytes + sizeof(float4) * 32 * work.tiles * work.segments *
+                                        kConsumerWarps * 2 * (plan->m_tile / 8)
+                  : 0;
+  return work.shared && work.tiles > kMaxSharedTiles ? HOTPROOF_UNSUPPORTED_SHAPE : HOTPROOF_OK;
 }
 
 using KernelFunction = void (*)(GemmParams);
@@ -176,9 +210,13 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
   p.n = args.n;
   p.k = args.k;
   p.work = plan.work;
-  p.stages = plan.stages;
+  for (int c = 0; c <= plan.work.segments; ++c) p.cuts[c] = plan.work.cut(c);
+  p.ring = plan.ring;
+  p.layout = SmemLayout(plan.work, plan.ring, plan.m_tile);
   p.timeline = tuning.timeline;
   if (tuning.never_wait) p.flags |= kNeverWait;
+  const bool ragged = args.k % kBlockK != 0;
+  if (ragged) p.flags |= kRaggedK;
   if (args.flags & HOTPROOF_WEIGHTS_MAY_CHANGE) p.flags |= kWaitBeforeWeights;
   if (args.flags & HOTPROOF_POWER_OF_TWO_SCALES) p.flags |= kPowerOfTwoScales;
   p.a_scale = args.a_scale;
@@ -187,7 +225,7 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
   p.b_scale = args.b_scale;
   p.b_scale_stride_n = args.b_scale_stride_n;
   p.b_scale_stride_k = args.b_scale_stride_k;
-  p.a = args.a;
+  p.a = static_cast<const __nv_bfloat16*>(args.a);
   p.lda = args.lda;
   p.d = static_cast<__nv_bfloat16*>(args.d);
   p.ldd = args.ldd;
@@ -201,9 +239,16 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
 #endif
   if (!tensor_maps_available()) return cuda_failed(cudaErrorNotSupported);
   const int promotion = tuning.l2_promotion_bytes >= 0 ? tuning.l2_promotion_bytes : 0;
-  if (!encode({args.b, args.k, args.n, args.ldb, kBlockK, kTileN, true, promotion}, &p.b_map) ||
-      (tokens_by_tma(plan.m_tile) &&
-       !encode({args.a, args.k, args.m, args.lda, kBlockK, plan.m_tile, true, 256}, &p.a_map))) {
+  const WeightMatrix weights = {args.b,
+                                args.k,
+                                args.n,
+                                args.ldb,
+                                plan.ring.stage_blocks,
+                                plan.work.tile_groups,
+                                ragged,
+                                promotion};
+  const ByteMatrix tokens = {args.a, args.k, args.m, args.lda, kBlockK, plan.m_tile, true, 256};
+  if (!encode(weights, &p.b_map) || (!quantise && !encode(tokens, &p.a_map))) {
     return HOTPROOF_INVALID_ARGUMENT;
   }
 
@@ -215,8 +260,8 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
 
   cudaLaunchAttribute attribute = {};
   cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(plan.work.ctas);
-  config.blockDim = dim3(block_threads(plan.m_tile));
+  config.gridDim = dim3(plan.work.columns(), plan.work.parts());
+  config.blockDim = dim3(kBlockThreads);
   config.dynamicSmemBytes = plan.smem_bytes;
   config.stream = static_cast<cudaStream_t>(stream);
   config.attrs = &attribute;

@@ -1,4 +1,4 @@
-// What the GEMM kernel is given, and how a CTA lays out its shared memory: a ring of stages with a
+// What the GEMM kernel is given, and how a CTA lays out its shared memory: two rings of stages with a
 // barrier for 'full' and one for 'empty' each.
 #ifndef HOTPROOF_KERNEL_GEMM_PARAMS_CUH_
 #define HOTPROOF_KERNEL_GEMM_PARAMS_CUH_
@@ -14,21 +14,52 @@
 
 namespace hotproof::kernel {
 
+inline constexpr int kWgmmaRows = kWgmmaGroups * kGroup;
+inline constexpr int kAtomBytes = kGroup * kBlockK;  // 8 rows x 128 bytes, what the swizzle spans
+
+// Byte offsets in dynamic shared memory: two rings, one for weights and one for tokens with their
+// scales, B's scales, the second warpgroup's sums of its segments, barriers. A stage of either ring holds `stage_blocks` K blocks.
+struct SmemLayout {
+  int weight_stage = 0, token_stage = 0, scale_stage = 0;  // bytes
+  int table_stride = 0;  // floats in a row of B's scales: a CTA's K blocks, and zeros to a full stage
+  int tokens = 0, scales = 0, table = 0, parts = 0, barriers = 0, total = 0;
+
+  constexpr SmemLayout() = default;
+  constexpr SmemLayout(const Decomposition& work, const RingPlan& ring, int m_tile)
+      : weight_stage(work.tile_groups * ring.stage_blocks * kAtomBytes),
+        token_stage(ring.stage_blocks * m_tile * kBlockK),
+        scale_stage(ring.stage_blocks * m_tile * 4),
+        table_stride(ceil_div(work.longest_k(), 4) * 4),
+        tokens(ring.stages * weight_stage),
+        scales(tokens + ring.token_stages * token_stage),
+        table(scales + ring.token_stages * scale_stage),
+        parts(table + work.scale_rows() * table_stride * 4),
+        barriers(parts + (work.halves ? work.segments / 2 * m_tile * kWgmmaRows * 4 : 0)),
+        total(barriers + (2 * ring.stages + 2 * ring.token_stages + 1) * 8) {
+    // A wgmma always reads 64 rows: the last stage's last one may read past the weights, and
+    // whatever lies there becomes rows that nobody stores.
+    const int reach = tokens + 7 * ring.stage_blocks * kAtomBytes;
+    if (total < reach) total = reach;
+  }
+};
+
 struct GemmParams {
   int m, n, k;  // first: tracers read the shape from the argument bytes
   Decomposition work;
-  int stages;
-  uint32_t flags;  // kWaitBeforeWeights, kPowerOfTwoScales
+  int cuts[kMaxSegments + 1];  // work.cut(s): divisions cost time where every CTA begins
+  RingPlan ring;
+  SmemLayout layout;
+  uint32_t flags;  // kWaitBeforeWeights, kPowerOfTwoScales, ...
   const float* a_scale;
   int64_t a_scale_stride_m, a_scale_stride_k;
   const float* b_scale;
   int64_t b_scale_stride_n, b_scale_stride_k;
-  const void* a;  // e4m3, or bf16 with kQuantise; a_map instead when tokens come by TMA
+  const __nv_bfloat16* a;  // with kQuantise; else a_map
   int64_t lda;
   __nv_bfloat16* d;
   int64_t ldd;
-  int* tickets;         // [tile][8 warps]: segments that have arrived; zero between launches
-  float* partials;      // [2 * ctas][8 warps][kMTile / 8][32 lanes][4]
+  int* tickets;         // [shared tile][8 warps]: CTAs that have arrived; zero between launches
+  float* partials;      // [tile][segment][8 warps][2 blocks][kMTile / 8][32 lanes][4]
   int* launch_counter;  // null, or counts launches of the kernel (test builds)
   Timeline* timeline;   // null, or one per CTA (test builds)
   CUtensorMap a_map;    // aligned by its type
@@ -36,67 +67,79 @@ struct GemmParams {
 };
 inline constexpr uint32_t kWaitBeforeWeights = 1;
 inline constexpr uint32_t kPowerOfTwoScales = 2;
-inline constexpr uint32_t kNeverWait = 4;  // test builds: wrong, but shows what waiting costs
+inline constexpr uint32_t kRaggedK = 4;       // K is no multiple of 128: b_map's first dimension is K
+inline constexpr uint32_t kNeverWait = 8;     // test builds: wrong, but shows what waiting costs
 
 inline constexpr int kConsumerWarps = 8;
+inline constexpr int kTokenWarps = 3;
+inline constexpr int kBlockThreads = 32 * (kConsumerWarps + 1 + kTokenWarps);
 // Three token warps take turns: with fewer stages than that one could be two passes of the ring
 // ahead of a stage, and a barrier's parity tells only one.
-inline constexpr int kMinStages = 3;
-inline constexpr int kUnitBytes = kTileN * kBlockK;
+inline constexpr int kMinTokenStages = 3;
+inline constexpr int kMinStages = 2;
 
-// A's way into shared memory: through registers, or by TMA when there is much of it.
-HOTPROOF_HOST_DEVICE constexpr bool tokens_by_tma(int m_tile) { return m_tile > 32; }
-HOTPROOF_HOST_DEVICE constexpr int token_warps(int m_tile) { return tokens_by_tma(m_tile) ? 1 : 3; }
-HOTPROOF_HOST_DEVICE constexpr int block_threads(int m_tile) {
-  return 32 * (kConsumerWarps + 1 + token_warps(m_tile));
-}
-// Arrivals that complete a stage: the weights' TMA and one token warp; with TMA for tokens too,
-// their TMA and 32 lanes' scale copies.
-HOTPROOF_HOST_DEVICE constexpr int full_arrivals(int m_tile) {
-  return tokens_by_tma(m_tile) ? 1 + 1 + 32 : 1 + 1;
-}
-// Byte offsets in dynamic shared memory.
-struct SmemLayout {
-  int a, scales, barriers, total;
-  HOTPROOF_HOST_DEVICE constexpr SmemLayout(int m_tile, int stages)
-      : a(stages * kUnitBytes),
-        scales(a + stages * m_tile * kBlockK),
-        barriers(scales + stages * (m_tile + 4) * 4),
-        total(barriers + 2 * stages * 8) {}
+// Arrivals that complete a token stage: one thread's TMA and 32 lanes' scale copies, or one warp
+// that wrote it with ordinary stores.
+HOTPROOF_HOST_DEVICE constexpr int token_arrivals(bool quantise) { return quantise ? 1 : 33; }
+
+// Addresses in the two rings. full completes when a stage's data has landed, empty when all
+// consumers have read it.
+struct Rings {
+  uint32_t base;
+  SmemLayout layout;
+  int stages, token_stages;
+
+  __device__ uint32_t weights(int s) const { return base + s * layout.weight_stage; }
+  __device__ uint32_t tokens(int s) const { return base + layout.tokens + s * layout.token_stage; }
+  __device__ uint32_t scales(int s) const { return base + layout.scales + s * layout.scale_stage; }
+  __device__ uint32_t table() const { return base + layout.table; }
+  // Element i of thread t's sum of segment s.
+  __device__ uint32_t part(int s, int m_tile, int i, int t) const {
+    return base + layout.parts + ((s * (m_tile / 2) + i) * 128 + t) * 4;
+  }
+  __device__ uint32_t full(int s) const { return base + layout.barriers + s * 8; }
+  __device__ uint32_t empty(int s) const { return full(stages + s); }
+  __device__ uint32_t token_full(int s) const { return full(2 * stages + s); }
+  __device__ uint32_t token_empty(int s) const { return full(2 * stages + token_stages + s); }
+  __device__ uint32_t table_full() const { return full(2 * stages + 2 * token_stages); }
 };
 
-// The ring of stages. Stage s holds one unit of weights, the same K block of A, A's scales [kMTile]
-// and B's scale. full[s] completes when all of it has landed, empty[s] when all consumers have read
-// it.
-template <int kMTile>
-struct Ring {
-  uint32_t base;
-  int stages;
-  SmemLayout layout;
-
-  __device__ uint32_t weights(int s) const { return base + s * kUnitBytes; }
-  __device__ uint32_t a(int s) const { return base + layout.a + s * kMTile * kBlockK; }
-  __device__ uint32_t scales(int s) const { return base + layout.scales + s * (kMTile + 4) * 4; }
-  __device__ uint32_t full(int s) const { return base + layout.barriers + s * 8; }
-  __device__ uint32_t empty(int s) const { return base + layout.barriers + (stages + s) * 8; }
+// Which of all this is a CTA's.
+struct CtaWork {
+  int first_tile, end_tile, first_segment, k_begin, k_middle, k_end;
+  __device__ CtaWork(const GemmParams& p)
+      : first_tile(p.work.first_tile(blockIdx.x)),
+        end_tile(p.work.end_tile(blockIdx.x)),
+        first_segment(p.work.first_segment(blockIdx.y)),
+        k_begin(p.cuts[first_segment]),
+        k_middle(p.cuts[p.work.halves ? p.work.segments / 2 : p.work.end_segment(blockIdx.y)]),
+        k_end(p.cuts[p.work.end_segment(blockIdx.y)]) {}
+  // First of the rows of B's scales that its tiles touch.
+  __device__ int first_scale_row(const GemmParams& p) const {
+    return first_tile * p.work.tile_groups / (kScaleRows / kGroup);
+  }
 };
 
 struct Cursor {
   int stage = 0;
   uint32_t phase = 0;
+  __device__ void next(int stages) {
+    if (++stage == stages) stage = 0, phase ^= 1;
+  }
   __device__ void advance(int stages, int by = 1) {
     for (stage += by; stage >= stages; stage -= stages) phase ^= 1;
   }
 };
 
 // The timed variant notes when things happened.
-enum Moment { kStart, kPrimed, kDependencyMet, kFirstUnit, kLastIssue, kLastUnit, kEnd };
+enum Moment { kStart, kFirstWeights, kDependencyMet, kFirstUnit, kLastIssue, kLastUnit, kEnd };
 template <Mutation kMutation>
 __device__ void note(const GemmParams& p, Moment moment) {
   if constexpr (kMutation == Mutation::kTimed) {
-    p.timeline[blockIdx.x].ns[moment] = ptx::global_ns();
-    p.timeline[blockIdx.x].cycles[moment] = clock64();
-    if (moment == kStart) p.timeline[blockIdx.x].ns[7] = ptx::multiprocessor();
+    Timeline& t = p.timeline[blockIdx.y * gridDim.x + blockIdx.x];
+    t.ns[moment] = ptx::global_ns();
+    t.cycles[moment] = clock64();
+    if (moment == kStart) t.ns[7] = ptx::multiprocessor();
   }
 }
 __device__ inline void wait_for_previous_kernel(const GemmParams& p) {

@@ -30,27 +30,39 @@ struct Timeline {
 
 // 0, or -1 where 0 means something: the library's choice.
 struct Tuning {
-  int ctas = 0;
-  int stages = 0;
-  int ctas_per_sm = 0;          // 2: leaves room for a second CTA, of this kernel or the next
+  int tile_groups = 0;          // groups of 8 weight rows in a tile
+  int shared = -1;              // 1: several CTAs a tile, where K has segments
+  int stage_blocks = 0;         // K blocks in a stage: 1, 2, 4
+  int stages = 0;               // of weights, at most
+  int ring_kib = 0;             // of weights, at most
+  int window_kib = 0;           // of weights on their way at a time
+  int token_stages = 0;
   int l2_promotion_bytes = -1;  // of the weights' tensor map: 0 (none), 128, 256
   bool never_wait =
       false;  // test builds: ignore the previous kernel (wrong, but shows what waiting costs)
   Timeline* timeline = nullptr;  // for Mutation::kTimed: device memory, one per CTA
 };
 
+// How deep a CTA's rings are.
+struct RingPlan {
+  int stage_blocks;  // K blocks in a stage, of either ring: 1, 2 or 4
+  int stages;        // of weights
+  int window;        // stages of weights on their way at a time
+  int token_stages;
+};
+
 // What a call will do: all of it is decided before anything is enqueued.
 struct Plan {
   Decomposition work;
+  RingPlan ring;
   int m_tile;  // 8, 16, 32, 64, 128
-  int stages;
   int smem_bytes;
   size_t workspace_bytes;
 };
 
-// The front of a workspace: tickets, 8 per tile of 128 weight rows, zero between calls.
+// The front of a workspace: tickets, 8 per shared tile, zero between calls.
 inline constexpr size_t kControlBytes = 65536;
-inline constexpr int kMaxTiles = static_cast<int>(kControlBytes / (8 * 4));
+inline constexpr int kMaxSharedTiles = static_cast<int>(kControlBytes / (8 * 4));
 
 // Checks shape and device. `quantise`: the bf16 entry point.
 hotproof_status make_plan(int m, int n, int k, bool quantise, const Tuning& tuning, Plan* plan);

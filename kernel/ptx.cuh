@@ -75,6 +75,14 @@ __device__ inline void tma_load_2d(uint32_t dst, const CUtensorMap* map, int x, 
       "l"(map), "r"(x), "r"(y), "r"(bar), "l"(policy)
       : "memory");
 }
+__device__ inline void tma_load_4d(uint32_t dst, const CUtensorMap* map, int x, int y, int z, int w,
+                                   uint32_t bar, uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%2, %3, %4, %5}], [%6], %7;" ::"r"(dst),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(bar), "l"(policy)
+      : "memory");
+}
 // 16-byte aligned contiguous bytes -> shared memory.
 __device__ inline void bulk_load(uint32_t dst, const void* src, uint32_t bytes, uint32_t bar,
                                  uint64_t policy) {
@@ -94,6 +102,33 @@ __device__ inline void cp_async_4(uint32_t dst, const void* src, bool read) {
                : "memory");
 }
 
+__device__ inline float load_shared(uint32_t address) {
+  float value;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address) : "memory");
+  return value;
+}
+template <int kCount>
+__device__ inline void load_shared(uint32_t address, float (&v)[kCount]) {
+  static_assert(kCount == 1 || kCount == 2 || kCount == 4);
+  if constexpr (kCount == 1) {
+    v[0] = load_shared(address);
+  } else if constexpr (kCount == 2) {
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
+                 : "=f"(v[0]), "=f"(v[1])
+                 : "r"(address)
+                 : "memory");
+  } else {
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+                 : "r"(address)
+                 : "memory");
+  }
+}
+__device__ inline float2 load_shared_v2(uint32_t address) {
+  float2 v;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(address) : "memory");
+  return v;
+}
 __device__ inline void store_shared(uint32_t address, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
 }
@@ -104,6 +139,13 @@ __device__ inline void store_shared_v4(uint32_t address, const uint4& v) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y),
                "r"(v.z), "r"(v.w)
                : "memory");
+}
+
+__device__ inline void named_barrier_arrive(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ inline void named_barrier_sync(int id, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 // --- programmatic dependent launch ---
@@ -161,11 +203,29 @@ __device__ inline void wgmma_wait_all() {
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
-// Describes a K-major operand of 128-byte rows with the 128-byte swizzle: 8-row groups 1024 bytes
-// apart. Advancing 32 bytes along K adds 2 to the descriptor.
-__device__ inline uint64_t wgmma_descriptor(uint32_t address) {
-  return (static_cast<uint64_t>(address & 0x3ffff) >> 4) | (1ull << 16) | (64ull << 32) |
-         (1ull << 62);
+// A K-major operand of 128-byte rows with the 128-byte swizzle: groups of 8 rows, each 1024 bytes
+// long, group_stride bytes apart.
+struct Descriptor {
+  uint32_t low, high;
+  __device__ Descriptor(uint32_t address, uint32_t group_stride)
+      : low(address >> 4 | 1u << 16), high(group_stride >> 4 | 1u << 30) {}
+  __device__ Descriptor plus(uint32_t bytes) const {
+    Descriptor moved = *this;
+    moved.low += bytes >> 4;
+    return moved;
+  }
+  __device__ uint64_t at(uint32_t bytes) const {
+    return static_cast<uint64_t>(high) << 32 | (low + (bytes >> 4));
+  }
+};
+// A warpgroup's registers per thread from here on.
+template <int kRegisters>
+__device__ inline void raise_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+template <int kRegisters>
+__device__ inline void lower_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
 // d[64 x N] (+)= A[64 x 32] * B[N x 32]^T, e4m3 in, fp32 out. Lane l of warp w holds, in d[4j + 2h

@@ -1,16 +1,13 @@
 // The FP8 block-scaled GEMM kernel. Read gemm_params.cuh first (what a CTA keeps in shared
 // memory), then this file (the warps that multiply, the kernel), load.cuh (the warps that load) and
-// store.cuh (how shared tiles are summed). Host code is in fp8_gemm.cu.
+// store.cuh (how results leave). Host code is in fp8_gemm.cu.
 //
-// Operands are swapped: 64 weight rows are wgmma's M, up to 128 tokens its N, so a tile of D is 128
-// weight rows x kMTile tokens and no tensor work is wasted on padding tokens. A CTA:
-//   warps 0-7   two consumer warpgroups, each multiplies one 64-row half of every weight unit
-//   warp 8      one thread feeds weights by TMA into a ring of stages; it does nothing else,
-//   because at the
-//               memory roof it has less than half a microsecond for a unit
-//   warps 9-11  activations and scales into the same stages: up to 32 tokens through registers,
-//   quantising
-//               bf16 on the way if asked to; more tokens by TMA (warp 9 alone)
+// Operands are swapped: weight rows are wgmma's M, up to 128 tokens its N, so no tensor work is
+// wasted on padding tokens. A CTA:
+//   warps 0-7   two consumer warpgroups; each multiplies its half of a tile's rows, 64 a wgmma
+//   warp 8      one thread feeds weights by TMA; it does nothing else, because at the memory roof it
+//               has less than half a microsecond for 16 KB
+//   warps 9-11  tokens and scales: by TMA, or bf16 through registers, quantised on the way
 #ifndef HOTPROOF_KERNEL_SM90_FP8_GEMM_CUH_
 #define HOTPROOF_KERNEL_SM90_FP8_GEMM_CUH_
 
@@ -23,118 +20,278 @@
 
 namespace hotproof::kernel {
 
-template <int kMTile, Mutation kMutation>
-__device__ void consume(const GemmParams& p, const Ring<kMTile>& ring, int cta, int begin, int end,
-                        int warp, int lane) {
-  const int half = warp / 4;  // which 64 rows of the unit
-  Cursor at;
-  int unit = begin;
-  while (unit < end) {
-    const Segment segment = p.work.segment_at(cta, unit);
-    float acc[kMTile / 2] = {};
-    for (int k_block = segment.k_begin; k_block < segment.k_end; ++k_block) {
-      ptx::mbarrier_wait(ring.full(at.stage), at.phase);
-      if constexpr (kMutation == Mutation::kTimed) {
-        const int now = unit + k_block - segment.k_begin;
-        if (threadIdx.x == 0 && now == begin) note<kMutation>(p, kFirstUnit);
-        if (threadIdx.x == 0 && now == end - 1) note<kMutation>(p, kLastUnit);
-      }
-      if constexpr (kMutation != Mutation::kReadOnly) {
-        // Hopper's fp8 wgmma keeps about 14 bits of a sum: each block of 128 is summed apart and
-        // then added in fp32, together with its scales.
-        float part[kMTile / 2];
-        const uint64_t weights =
-            ptx::wgmma_descriptor(ring.weights(at.stage) + half * kUnitBytes / 2);
-        const uint64_t tokens = ptx::wgmma_descriptor(ring.a(at.stage));
-        ptx::wgmma_fence();
+// Multiplies a stage's kStep K blocks of 64 weight rows and adds them to acc, block by block.
+// Hopper's fp8 wgmma keeps about 14 bits of a sum: each block of 128 is summed apart and then added in
+// fp32, together with its scales. weights, tokens: descriptors of the first block; a_scales: shared
+// memory, [kStep][kMTile]; b_scales: of this lane's two rows, [kStep] each.
+template <int kMTile, int kStep, Mutation kMutation>
+__device__ void multiply(ptx::Descriptor weights, ptx::Descriptor tokens, uint32_t a_scales,
+                         const uint32_t (&b_scales)[2], int lane, float fault,
+                         float (&acc)[kMTile / 2]) {
+  float part[kStep][kMTile / 2];
+  ptx::wgmma_fence();
 #pragma unroll
-        for (int k = 0; k < 4; ++k)
-          ptx::wgmma_m64k32<kMTile>(part, weights + 2 * k, tokens + 2 * k, k);
-        ptx::wgmma_commit();
-        const uint32_t scales = ring.scales(at.stage);
-        float b_scale;
-        asm volatile("ld.shared.f32 %0, [%1];"
-                     : "=f"(b_scale)
-                     : "r"(scales + kMTile * 4)
-                     : "memory");
-        if constexpr (kMutation == Mutation::kScaleTwice) {
-          if (segment.tile == p.work.tiles - 1 && k_block == 1) b_scale *= 2;
-        }
-        if constexpr (kMutation == Mutation::kDropKBlock) {
-          if (segment.tile == 0 && k_block == 1) b_scale = 0;
-        }
-        ptx::wgmma_wait_all();
+  for (int k = 0; k < 4; ++k) {
 #pragma unroll
-        for (int j = 0; j < kMTile / 8; ++j) {
-          float s0, s1;
-          asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
-                       : "=f"(s0), "=f"(s1)
-                       : "r"(scales + (8 * j + 2 * (lane % 4)) * 4)
-                       : "memory");
-          s0 *= b_scale;
-          s1 *= b_scale;
-          acc[4 * j] = fmaf(part[4 * j], s0, acc[4 * j]);
-          acc[4 * j + 1] = fmaf(part[4 * j + 1], s1, acc[4 * j + 1]);
-          acc[4 * j + 2] = fmaf(part[4 * j + 2], s0, acc[4 * j + 2]);
-          acc[4 * j + 3] = fmaf(part[4 * j + 3], s1, acc[4 * j + 3]);
-        }
-      }
-      __syncwarp();
-      if (lane == 0) ptx::mbarrier_arrive(ring.empty(at.stage));
-      at.advance(ring.stages);
+    for (int i = 0; i < kStep; ++i) {  // neighbours don't wait for each other
+      ptx::wgmma_m64k32<kMTile>(part[i], weights.at(i * kAtomBytes + 32 * k),
+                                tokens.at(i * kMTile * kBlockK + 32 * k), k);
     }
-    unit += segment.k_end - segment.k_begin;
-    if constexpr (kMutation == Mutation::kReadOnly) continue;
-    if (segment.k_end - segment.k_begin == p.work.k_blocks) {
-      store_tile<kMTile, kMutation>(p, segment.tile, warp, lane, acc);
-    } else {
-      reduce_in_workspace<kMTile, kMutation>(p, cta, segment, warp, lane, acc);
+  }
+  ptx::wgmma_commit();
+  float b[2][kStep];
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    ptx::load_shared(b_scales[h], b[h]);
+    if constexpr (kMutation == Mutation::kScaleTwice || kMutation == Mutation::kDropKBlock) {
+      b[h][kStep > 1 ? 1 : 0] *= fault;
+    }
+  }
+  constexpr bool kEarly = kStep * kMTile <= 32;  // few enough to hold while the tensor cores work
+  float2 a[kStep][kMTile / 8];
+  const auto load_a = [&](int i, int j) {
+    a[i][j] = ptx::load_shared_v2(a_scales + (i * kMTile + 8 * j + 2 * (lane % 4)) * 4);
+  };
+#pragma unroll
+  for (int i = 0; i < kStep && kEarly; ++i) {
+#pragma unroll
+    for (int j = 0; j < kMTile / 8; ++j) load_a(i, j);
+  }
+  ptx::wgmma_wait_all();
+#pragma unroll
+  for (int i = 0; i < kStep; ++i) {
+#pragma unroll
+    for (int j = 0; j < kMTile / 8; ++j) {
+      if (!kEarly) load_a(i, j);
+      acc[4 * j] = fmaf(part[i][4 * j], a[i][j].x * b[0][i], acc[4 * j]);
+      acc[4 * j + 1] = fmaf(part[i][4 * j + 1], a[i][j].y * b[0][i], acc[4 * j + 1]);
+      acc[4 * j + 2] = fmaf(part[i][4 * j + 2], a[i][j].x * b[1][i], acc[4 * j + 2]);
+      acc[4 * j + 3] = fmaf(part[i][4 * j + 3], a[i][j].y * b[1][i], acc[4 * j + 3]);
     }
   }
 }
 
+// What a consumer warpgroup does of every tile of its CTA.
+struct Role {
+  Share share;  // its rows
+  int half;     // of K, with Decomposition::halves; else 0
+};
+
+// A consumer warp's life. kBlocks: how many times 64 rows its warpgroup's share takes; kStep: K blocks
+// in a stage. It is bound by the latency of its own instructions: everything that can be is compile
+// time or outside the loop over stages.
+template <int kMTile, int kBlocks, int kStep, Mutation kMutation>
+__device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& cta,
+                        const Role& role, int warp, int lane) {
+  constexpr bool kFolds = kMTile <= 32;  // more tokens come only with shared tiles or one segment
+  constexpr int kStride = kStep * kAtomBytes;  // between groups of 8 rows in a stage
+  const Share share = role.share;
+  const int quarter = warp % 4, thread = threadIdx.x % 128;
+  const int first_row = cta.first_scale_row(p);
+  const int first_segment = role.half == 1 ? p.work.segments / 2 : cta.first_segment;
+  const ptx::Descriptor weights(rings.weights(0) + share.first_group * kStride, kStride);
+  const ptx::Descriptor tokens(rings.tokens(0), kAtomBytes);
+  Cursor w_at, t_at;
+  bool first = true;
+  for (StageWalk at(p, cta); !at.done();) {
+    const int tile = at.tile;
+    uint32_t b_scales[kBlocks][2];  // where the scales of this lane's rows are
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const int group = min(8 * b + 2 * quarter + h, share.groups - 1) + share.first_group +
+                          tile * p.work.tile_groups;
+        const int row = min(group / (kScaleRows / kGroup) - first_row, p.work.scale_rows() - 1);
+        b_scales[b][h] = rings.table() + (row * p.layout.table_stride - cta.k_begin) * 4;
+      }
+    }
+    float acc[kBlocks][kMTile / 2] = {};          // the segment's sum so far
+    float sum[kFolds ? kBlocks : 1][kMTile / 2];  // of the segments before it
+    int segment = first_segment, next_cut = p.cuts[segment + 1];
+    const auto end_segment = [&] {
+      if (p.work.shared) {
+        write_part<kMTile, kBlocks, kMutation>(p, tile, segment, warp, lane, acc);
+      } else if constexpr (kFolds) {
+#pragma unroll
+        for (int j = 0; j < kMTile / 2; ++j) {
+          if (role.half == 1) {
+            ptx::store_shared(rings.part(segment - first_segment, kMTile, j, thread), acc[0][j]);
+          } else {
+#pragma unroll
+            for (int b = 0; b < kBlocks; ++b) {
+              sum[b][j] = segment == first_segment ? acc[b][j] : sum[b][j] + acc[b][j];
+            }
+          }
+        }
+      }
+    };
+    for (; !at.done() && at.tile == tile; at.next()) {
+      if (at.half == role.half) {
+        ptx::mbarrier_wait(rings.full(w_at.stage), w_at.phase);
+        if (first) {
+          if (threadIdx.x == 0) note<kMutation>(p, kFirstWeights);
+          ptx::mbarrier_wait(rings.table_full(), 0);
+        }
+        ptx::mbarrier_wait(rings.token_full(t_at.stage), t_at.phase);
+        if (first && threadIdx.x == 0) note<kMutation>(p, kFirstUnit);
+        if (threadIdx.x == 0) note<kMutation>(p, kLastUnit);
+        first = false;
+        if (at.k == next_cut) {
+          end_segment();
+#pragma unroll
+          for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+            for (int j = 0; j < kMTile / 2; ++j) acc[b][j] = 0;
+          }
+          ++segment;
+          next_cut = p.cuts[segment + 1];
+        }
+        float fault = 1;  // for K block 1
+        if (kMutation == Mutation::kScaleTwice && tile == p.work.tiles - 1 && at.k == 0) fault = 2;
+        if (kMutation == Mutation::kDropKBlock && tile == 0 && at.k == 0) fault = 0;
+#pragma unroll
+        for (int b = 0; b < kBlocks && kMutation != Mutation::kReadOnly; ++b) {
+          const uint32_t b_scale[2] = {b_scales[b][0] + at.k * 4, b_scales[b][1] + at.k * 4};
+          multiply<kMTile, kStep, kMutation>(
+              weights.plus(w_at.stage * p.layout.weight_stage + 8 * b * kStride),
+              tokens.plus(t_at.stage * p.layout.token_stage), rings.scales(t_at.stage), b_scale,
+              lane, fault, acc[b]);
+        }
+        __syncwarp();
+        if (lane == 0) {
+          ptx::mbarrier_arrive(rings.empty(w_at.stage));
+          ptx::mbarrier_arrive(rings.token_empty(t_at.stage));
+        }
+      }
+      w_at.next(rings.stages);
+      t_at.next(rings.token_stages);
+    }
+    if constexpr (kMutation == Mutation::kReadOnly) continue;
+    if (p.work.segments > 1) {
+      end_segment();
+      if (p.work.shared) {
+        if (!add_parts<kMTile, kBlocks>(p, tile, warp, lane, acc)) continue;
+      } else if constexpr (kFolds) {
+        if (p.work.halves) ptx::named_barrier_sync(1, 256);
+        if (role.half == 0) {
+#pragma unroll
+          for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+            for (int j = 0; j < kMTile / 2; ++j) acc[b][j] = sum[b][j];
+          }
+          for (int s = 0; p.work.halves && s < p.work.segments / 2; ++s) {
+#pragma unroll
+            for (int j = 0; j < kMTile / 2; ++j) {
+              acc[0][j] += ptx::load_shared(rings.part(s, kMTile, j, thread));
+            }
+          }
+        }
+        if (p.work.halves && !at.done()) ptx::named_barrier_sync(1, 256);
+        if (role.half == 1) continue;
+      }
+    }
+    store_tile<kMTile, kBlocks, kMutation>(p, tile, share, quarter, lane, acc);
+  }
+}
+
+// K blocks in a stage, as far as registers allow.
+HOTPROOF_HOST_DEVICE constexpr int most_stage_blocks(int m_tile) {
+  return m_tile <= 16 ? 4 : m_tile <= 64 ? 2 : 1;
+}
+
+template <int kMTile, int kBlocks, Mutation kMutation>
+__device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& cta,
+                        const Role& role, int warp, int lane) {
+  if constexpr (most_stage_blocks(kMTile) >= 4) {
+    if (p.ring.stage_blocks == 4) {
+      return consume<kMTile, kBlocks, 4, kMutation>(p, rings, cta, role, warp, lane);
+    }
+  }
+  if constexpr (most_stage_blocks(kMTile) >= 2) {
+    if (p.ring.stage_blocks == 2) {
+      return consume<kMTile, kBlocks, 2, kMutation>(p, rings, cta, role, warp, lane);
+    }
+  }
+  consume<kMTile, kBlocks, 1, kMutation>(p, rings, cta, role, warp, lane);
+}
+
 template <int kMTile, bool kQuantise, Mutation kMutation>
-__global__ void __launch_bounds__(block_threads(kMTile), 1)
+__global__ void __launch_bounds__(kBlockThreads, 1)
     sm90_fp8_gemm_1x128_128x128(const __grid_constant__ GemmParams p) {
   extern __shared__ __align__(1024) uint8_t smem[];
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
-  const int cta = blockIdx.x;
-  const int begin = p.work.begin(cta);
-  const int end = p.work.begin(cta + 1);
-  const Ring<kMTile> ring{ptx::smem_address(smem), p.stages, SmemLayout(kMTile, p.stages)};
+  const Rings rings{ptx::smem_address(smem), p.layout, p.ring.stages, p.ring.token_stages};
+  // Consumer warps that read a stage.
+  const int readers =
+      4 * (p.work.halves || groups_of_warpgroup(p.work.tile_groups, 1) == 0 ? 1 : 2);
 
-  if (threadIdx.x == 32 * kConsumerWarps) {
-    // Only one CTA fits on a multiprocessor: the next kernel's may come as soon as there is room,
-    // one by one, and load their first weights while the last of ours still compute.
-    ptx::launch_dependents();
-    ptx::prefetch_tensor_map(&p.b_map);
-    note<kMutation>(p, kStart);
-    for (int s = 0; s < p.stages; ++s) {
-      ptx::mbarrier_init(ring.full(s), full_arrivals(kMTile));
-      ptx::mbarrier_init(ring.empty(s), kConsumerWarps);
+  // Memory idles until the first load is out: whatever comes before it must be short.
+  if (warp == kConsumerWarps) {
+    if (lane == 0) {
+      note<kMutation>(p, kStart);
+      ptx::prefetch_tensor_map(&p.b_map);
+      // Only one CTA fits on a multiprocessor: the next kernel's come one by one as multiprocessors
+      // fall free, and load their first weights while the last of ours still compute.
+      ptx::launch_dependents();
+    }
+    if (lane < rings.stages) {
+      ptx::mbarrier_init(rings.full(lane), 1);
+      ptx::mbarrier_init(rings.empty(lane), readers);
     }
     ptx::fence_mbarrier_init();
     ptx::fence_proxy_async();
-    if (p.launch_counter != nullptr && cta == 0) atomicAdd(p.launch_counter, 1);
+    __syncwarp();
+    ptx::named_barrier_arrive(0, kBlockThreads);
+  } else {
+    if (warp == kConsumerWarps + 1) {
+      if (!kQuantise && lane == 0) ptx::prefetch_tensor_map(&p.a_map);
+      if (lane < rings.token_stages) {
+        ptx::mbarrier_init(rings.token_full(lane), token_arrivals(kQuantise));
+        ptx::mbarrier_init(rings.token_empty(lane), readers);
+      }
+      if (lane == 0) ptx::mbarrier_init(rings.table_full(), 32 * kTokenWarps);
+      ptx::fence_mbarrier_init();
+      ptx::fence_proxy_async();
+    }
+    ptx::named_barrier_sync(0, kBlockThreads);
   }
-  if (warp == kConsumerWarps + 1 && !(p.flags & kWaitBeforeWeights)) {
-    prefetch_b_scales<kMutation>(p, begin, end, lane);
-  }
-  __syncthreads();
+  const CtaWork cta(p);
 
   if (warp < kConsumerWarps) {
-    consume<kMTile, kMutation>(p, ring, cta, begin, end, warp, lane);
-    if (threadIdx.x == 0) note<kMutation>(p, kEnd);
-  } else if (warp == kConsumerWarps) {
-    if (lane == 0) {
-      if (p.flags & kWaitBeforeWeights) ptx::grid_dependency_wait();
-      feed_weights<kMTile, kMutation>(p, ring, begin, end);
+    if constexpr (kMTile == 128) ptx::raise_registers<224>();
+    Role role = {{0, groups_of_warpgroup(p.work.tile_groups, 0)}, 0};
+    if (warp >= 4 && p.work.halves) {
+      role.half = 1;
+    } else if (warp >= 4) {
+      role.share = {role.share.groups, p.work.tile_groups - role.share.groups};
     }
-  } else if constexpr (tokens_by_tma(kMTile)) {
-    feed_tokens_by_tma<kMTile, kMutation>(p, ring, begin, end, lane);
+    if (role.share.groups > kWgmmaGroups) {
+      consume<kMTile, 2, kMutation>(p, rings, cta, role, warp, lane);
+    } else if (role.share.groups > 0) {
+      consume<kMTile, 1, kMutation>(p, rings, cta, role, warp, lane);
+    }
+    if (threadIdx.x == 0) note<kMutation>(p, kEnd);
   } else {
-    feed_tokens<kMTile, kQuantise, kMutation>(p, ring, begin, end, warp - kConsumerWarps - 1, lane);
+    if constexpr (kMTile == 128) ptx::lower_registers<56>();
+    if (p.flags & kWaitBeforeWeights) ptx::grid_dependency_wait();
+    if (warp == kConsumerWarps) {
+      if (lane != 0) return;
+      feed_weights<kMutation>(p, rings, cta);
+      if (p.launch_counter != nullptr && blockIdx.x + blockIdx.y == 0) atomicAdd(p.launch_counter, 1);
+      return;
+    }
+    load_b_scales<kMutation>(p, rings, cta, threadIdx.x - 32 * (kConsumerWarps + 1));
+    ptx::mbarrier_arrive_after_cp_async(rings.table_full());
+    wait_for_previous_kernel(p);
+    const int w = warp - kConsumerWarps - 1;
+    if (w == 0 && lane == 0) note<kMutation>(p, kDependencyMet);
+    if constexpr (kQuantise) {
+      feed_tokens_quantised<kMTile>(p, rings, cta, w, lane);
+    } else {
+      feed_tokens<kMTile>(p, rings, cta, w, lane);
+    }
   }
 }
 

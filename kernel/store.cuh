@@ -1,5 +1,5 @@
-// What happens to a finished segment: stored, or added to the other segments of its tile in K
-// order.
+// What happens to a finished tile, or segment of one: stored, or added to the other segments of its
+// tile in K order.
 #ifndef HOTPROOF_KERNEL_STORE_CUH_
 #define HOTPROOF_KERNEL_STORE_CUH_
 
@@ -12,88 +12,91 @@
 
 namespace hotproof::kernel {
 
-// A warp's 16 weight rows x kMTile tokens -> D. acc is laid out as wgmma leaves it.
-template <int kMTile, Mutation kMutation>
-__device__ void store_tile(const GemmParams& p, int tile, int warp, int lane,
-                           const float (&acc)[kMTile / 2]) {
+// The part of a tile that a consumer warpgroup computes.
+struct Share {
+  int first_group, groups;  // of the tile
+};
+
+// A warpgroup's weight rows x kMTile tokens -> D. acc is laid out as wgmma leaves it.
+template <int kMTile, int kBlocks, Mutation kMutation>
+__device__ void store_tile(const GemmParams& p, int tile, const Share& share, int quarter, int lane,
+                           const float (&acc)[kBlocks][kMTile / 2]) {
   if constexpr (kMutation == Mutation::kOffByOneTile) tile = (tile + 1) % p.work.tiles;
-  const int n0 = tile * kTileN + warp * 16;
+  const int first = tile * p.work.tile_groups + share.first_group;
 #pragma unroll
-  for (int j = 0; j < kMTile / 8; ++j) {
-    const int m = 8 * j + lane / 4;
+  for (int b = 0; b < kBlocks; ++b) {
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const __nv_bfloat162 pair = __floats2bfloat162_rn(acc[4 * j + 2 * h], acc[4 * j + 2 * h + 1]);
-      const uint32_t bits = ptx::transpose_8x8(reinterpret_cast<const uint32_t&>(pair));
-      if (m < p.m && n0 + 8 * h < p.n) {
-        *reinterpret_cast<uint32_t*>(p.d + m * p.ldd + n0 + 8 * h + 2 * (lane % 4)) = bits;
+    for (int j = 0; j < kMTile / 8; ++j) {
+      const int m = 8 * j + lane / 4;
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const __nv_bfloat162 pair =
+            __floats2bfloat162_rn(acc[b][4 * j + 2 * h], acc[b][4 * j + 2 * h + 1]);
+        const uint32_t bits = ptx::transpose_8x8(reinterpret_cast<const uint32_t&>(pair));
+        const int group = 8 * b + 2 * quarter + h;
+        const int n = (first + group) * kGroup;
+        if (m < p.m && group < share.groups && n < p.n) {
+          *reinterpret_cast<uint32_t*>(p.d + m * p.ldd + n + 2 * (lane % 4)) = bits;
+        }
       }
     }
   }
 }
 
-// The tile's segments meet in the workspace: each warp writes its part and takes a ticket; the warp
-// that finds all others arrived adds all parts in K order, whatever the order of arrival, and
-// stores.
-template <int kMTile, Mutation kMutation>
-__device__ void reduce_in_workspace(const GemmParams& p, int cta, const Segment& segment, int warp,
-                                    int lane, float (&acc)[kMTile / 2]) {
-  // Few tokens: the last warp adds its own part from registers. Many: registers are short, it reads
-  // its own part back.
-  constexpr bool kKeepOwn = kMTile <= 32 && kMutation != Mutation::kStaleWorkspace;
-  const auto part = [&](int slot, int j) {
-    return reinterpret_cast<float4*>(p.partials) +
-           ((static_cast<int64_t>(slot) * kConsumerWarps + warp) * (kMTile / 8) + j) * 32 + lane;
-  };
-  const int first = p.work.first_cta(segment.tile);
-  const int last = p.work.last_cta(segment.tile);
-  int* ticket = p.tickets + segment.tile * kConsumerWarps + warp;
-  int arrived = 0;
-  // A tile's first segment is its CTA's last work: the others may well be there already, and then
-  // its own part need not go through memory.
-  if (kKeepOwn && segment.k_begin == 0) {
-    if (lane == 0) arrived = ptx::load_acquire(ticket);
-    arrived = __shfl_sync(~0u, arrived, 0);
-  }
-  if (arrived < last - first) {
-    const int own_slot = partial_slot(cta, segment.k_begin);
+// The segments of a shared tile meet in the workspace: each warp writes its parts there, takes a
+// ticket when they are written, and the warp that finds all others arrived adds all parts in K order,
+// whatever the order of arrival.
+template <int kMTile>
+__device__ float4* part_address(const GemmParams& p, int tile, int segment, int warp, int lane) {
+  const int64_t slot =
+      (static_cast<int64_t>(tile) * p.work.segments + segment) * kConsumerWarps + warp;
+  return reinterpret_cast<float4*>(p.partials) + slot * 2 * (kMTile / 8) * 32 + lane;
+}
+
+template <int kMTile, int kBlocks, Mutation kMutation>
+__device__ void write_part(const GemmParams& p, int tile, int segment, int warp, int lane,
+                           const float (&acc)[kBlocks][kMTile / 2]) {
+  float4* to = part_address<kMTile>(p, tile, segment, warp, lane);
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b) {
 #pragma unroll
     for (int j = 0; j < kMTile / 8 && kMutation != Mutation::kStaleWorkspace; ++j) {
-      __stcg(part(own_slot, j),
-             make_float4(acc[4 * j], acc[4 * j + 1], acc[4 * j + 2], acc[4 * j + 3]));
+      const float* own = &acc[b][4 * j];
+      __stcg(to + (b * (kMTile / 8) + j) * 32, make_float4(own[0], own[1], own[2], own[3]));
     }
-    // The warp barrier and the atomic's release order all lanes' parts before the ticket; its
-    // acquire, and the shuffle, order the others' parts before the loads below.
-    __syncwarp();
-    if (lane == 0) arrived = ptx::atomic_add_acq_rel(ticket, 1);
-    arrived = __shfl_sync(~0u, arrived, 0);
-    if (arrived < last - first) return;
   }
-  float own[kKeepOwn ? kMTile / 2 : 1];
-  if constexpr (kKeepOwn) {
+}
+
+// True for the last warp to come: acc is then the sum of all parts.
+template <int kMTile, int kBlocks>
+__device__ bool add_parts(const GemmParams& p, int tile, int warp, int lane,
+                          float (&acc)[kBlocks][kMTile / 2]) {
+  // The warp barrier and the atomic's release order all lanes' parts before the ticket; its acquire,
+  // and the shuffle, order the others' parts before the loads below.
+  int* ticket = p.tickets + tile * kConsumerWarps + warp;
+  int arrived = 0;
+  __syncwarp();
+  if (lane == 0) arrived = ptx::atomic_add_acq_rel(ticket, 1);
+  arrived = __shfl_sync(~0u, arrived, 0);
+  if (arrived < p.work.segments / 2 - 1) return false;
+#pragma unroll(kMTile * kBlocks <= 64 ? 2 : 1)
+  for (int s = 0; s < p.work.segments; ++s) {
+    const float4* from = part_address<kMTile>(p, tile, s, warp, lane);
 #pragma unroll
-    for (int i = 0; i < kMTile / 2; ++i) own[i] = acc[i];
-  }
-  for (int from = first; from <= last; ++from) {
-    const int slot = partial_slot(from, from == first ? 0 : 1);
+    for (int b = 0; b < kBlocks; ++b) {
 #pragma unroll
-    for (int j = 0; j < kMTile / 8; ++j) {
-      float4 other;
-      if (kKeepOwn && from == cta) {
-        if constexpr (kKeepOwn) {
-          other = make_float4(own[4 * j], own[4 * j + 1], own[4 * j + 2], own[4 * j + 3]);
-        }
-      } else {
-        other = __ldcg(part(slot, j));
+      for (int j = 0; j < kMTile / 8; ++j) {
+        const float4 other = __ldcg(from + (b * (kMTile / 8) + j) * 32);
+        float* sum = &acc[b][4 * j];
+        sum[0] = s == 0 ? other.x : sum[0] + other.x;
+        sum[1] = s == 0 ? other.y : sum[1] + other.y;
+        sum[2] = s == 0 ? other.z : sum[2] + other.z;
+        sum[3] = s == 0 ? other.w : sum[3] + other.w;
       }
-      acc[4 * j] = from == first ? other.x : acc[4 * j] + other.x;
-      acc[4 * j + 1] = from == first ? other.y : acc[4 * j + 1] + other.y;
-      acc[4 * j + 2] = from == first ? other.z : acc[4 * j + 2] + other.z;
-      acc[4 * j + 3] = from == first ? other.w : acc[4 * j + 3] + other.w;
     }
   }
   if (lane == 0) *ticket = 0;
-  store_tile<kMTile, kMutation>(p, segment.tile, warp, lane, acc);
+  return true;
 }
 
 }  // namespace hotproof::kernel

@@ -49,4 +49,19 @@ bool encode(const ByteMatrix& m, CUtensorMap* map) {
              promotion(m.l2_promotion_bytes), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
+bool encode(const WeightMatrix& m, CUtensorMap* map) {
+  const cuuint64_t blocks = static_cast<cuuint64_t>((m.row_bytes + 127) / 128);
+  const cuuint64_t dims[4] = {m.ragged ? static_cast<cuuint64_t>(m.row_bytes) : 128, 8,
+                              m.ragged ? 1 : blocks, static_cast<cuuint64_t>(m.rows / 8)};
+  const cuuint64_t row = static_cast<cuuint64_t>(m.stride_bytes);
+  const cuuint64_t strides[3] = {row, m.ragged ? row : 128, 8 * row};
+  const cuuint32_t box[4] = {128, 8, static_cast<cuuint32_t>(m.box_blocks),
+                             static_cast<cuuint32_t>(m.box_groups)};
+  const cuuint32_t steps[4] = {1, 1, 1, 1};
+  return encode_tiled()(map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 4, const_cast<void*>(m.base), dims,
+                        strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                        CU_TENSOR_MAP_SWIZZLE_128B, promotion(m.l2_promotion_bytes),
+                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
 }  // namespace hotproof::kernel

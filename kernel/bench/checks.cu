@@ -73,50 +73,60 @@ void check_any_bytes(CublasLt* cublaslt) {
   }
 }
 
-// Other CTA counts stay in the bound; ring depth and room for a second CTA change no bit.
+// How rows are cut into tiles, who computes them, ring depth and window change no bit.
 void check_decompositions() {
-  Problem p(8, 1024, 2304);
+  Problem p(32, 1024, 2304);
   p.fill_random(11);
   p.upload();
-  const Reference reference = compute(p.host(8));
-  bool good = true;
-  std::string detail;
-  for (int ctas : {1, 3, 8, 16, 24, 48, 64, 100, 131, 132, 144}) {
-    const auto d = p.run(8, with_ctas(ctas));
-    Tuning shallow = with_ctas(ctas);
-    shallow.stages = 3;
-    Tuning deep = with_ctas(ctas);
-    deep.stages = 12;
-    Tuning two = with_ctas(ctas);
-    two.ctas_per_sm = 2;
-    const bool same = d == p.run(8, shallow) && d == p.run(8, deep) && d == p.run(8, two);
-    const Mismatch mismatch = compare(reference, p.host(8), d.data(), p.ldd());
-    if (mismatch.count > 0 || !same) {
-      good = false;
-      detail +=
-          std::to_string(ctas) + " CTAs: " + text(mismatch) + (same ? "" : ", bits differ") + "; ";
+  const Reference reference = compute(p.host(32));
+  const auto want = p.run(32);
+  const Mismatch mismatch = compare(reference, p.host(32), want.data(), p.ldd());
+  bool good = mismatch.count == 0;
+  std::string detail = good ? "" : text(mismatch) + "; ";
+  for (const int m : {8, 32}) {
+    for (const int tile_groups : {1, 2, 3, 5, 8, 9, 14, 17, 20, 25, 32}) {
+      for (const bool shared : {false, true}) {
+        for (const int stage_blocks : {1, 2, 4}) {
+          Tuning t = with_tile(tile_groups, shared);
+          t.stage_blocks = stage_blocks;
+          Tuning shallow = t;
+          shallow.stages = 2;
+          shallow.token_stages = 3;
+          Tuning narrow = t;
+          narrow.window_kib = 1;
+          for (const Tuning& tuning : {t, shallow, narrow}) {
+            Plan plan;
+            if (make_plan(m, p.n, p.k, false, tuning, &plan) != HOTPROOF_OK) continue;
+            if (same_rows(p, want, p.run(m, tuning), m)) continue;
+            good = false;
+            detail += "M " + std::to_string(m) + ", " + std::to_string(tile_groups) + " groups" +
+                      (shared ? ", shared, " : ", ") + std::to_string(stage_blocks) +
+                      " blocks: bits differ; ";
+          }
+        }
+      }
     }
   }
-  report("every decomposition and ring depth", good, detail);
+  report("every decomposition and ring depth gives the same bits", good, detail);
 }
 
 void check_special_values() {
-  Problem p(16, 384, 512);
+  Problem p(16, 384, 1024);
   p.fill_random(5);
   p.a_at(3, 130) = 0x7f;                               // NaN in A
   p.b[static_cast<size_t>(200) * p.lda() + 7] = 0xff;  // NaN in B
   p.a_scale_at(5, 2) = std::numeric_limits<float>::infinity();
   p.a_scale_at(6, 0) = std::numeric_limits<float>::quiet_NaN();
-  for (int kb = 0; kb < 4; ++kb) p.a_scale_at(7, kb) = 0.0f;
-  for (int kb = 0; kb < 4; ++kb) p.a_scale_at(8, kb) = 1e-40f;  // denormal
+  for (int kb = 0; kb < 8; ++kb) p.a_scale_at(7, kb) = 0.0f;
+  for (int kb = 0; kb < 8; ++kb) p.a_scale_at(8, kb) = 1e-40f;  // denormal
   p.a_scale_at(9, 1) = 3e38f;
   p.upload();
   const Reference reference = compute(p.host(16));
-  for (int ctas : {0, 5}) {  // tiles of their own, shared tiles
-    const auto d = p.run(16, with_ctas(ctas));
+  for (const bool shared : {false, true}) {
+    const auto d = p.run(16, with_tile(0, shared));
     const Mismatch mismatch = compare(reference, p.host(16), d.data(), p.ldd());
     report("NaN, inf, zero, denormal and huge scales, " +
-               (ctas ? std::to_string(ctas) + " CTAs" : std::string("default")),
+               std::string(shared ? "shared tiles" : "default"),
            mismatch.count == 0, text(mismatch));
   }
 }
@@ -145,11 +155,13 @@ void check_refusals() {
   hotproof_fp8_gemm_args wide = p.args(8);
   wide.m = 33;
   good &= hotproof_fp8_gemm_bf16(&wide, nullptr) == HOTPROOF_UNSUPPORTED_SHAPE;
-  // Three CTAs share tiles, and no workspace is given.
-  hotproof_fp8_gemm_args none = p.args(8);
+  // CTAs share tiles, and no workspace is given.
+  Problem deep(64, 256, 1024);
+  deep.fill_random(1);
+  deep.upload();
+  hotproof_fp8_gemm_args none = deep.args(64);
   none.workspace = nullptr;
-  good &=
-      launch(none, nullptr, false, with_ctas(3), Mutation::kNone) == HOTPROOF_WORKSPACE_TOO_SMALL;
+  good &= hotproof_fp8_gemm(&none, nullptr) == HOTPROOF_WORKSPACE_TOO_SMALL;
   report("bad arguments are refused", good && cudaGetLastError() == cudaSuccess);
 }
 
@@ -169,8 +181,8 @@ void check_mutations() {
     p.fill_random(21);
     p.upload();
     const Reference reference = compute(p.host(8));
-    const auto good = p.run(8, with_ctas(13));
-    const auto bad = p.run(8, with_ctas(13), c.mutation);
+    const auto good = p.run(8, with_tile(16, true));
+    const auto bad = p.run(8, with_tile(16, true), c.mutation);
     const int64_t sane = compare(reference, p.host(8), good.data(), p.ldd()).count;
     const int64_t caught = compare(reference, p.host(8), bad.data(), p.ldd()).count;
     report(std::string("the bound catches ") + c.name, sane == 0 && caught > 0,
@@ -222,7 +234,7 @@ void check_quantisation() {
     bool same = true;
     std::string where;
     for (int m : {1, 5, 8, 11, 16, 27, 32}) {
-      for (int ctas : {0, 5, 7}) {
+      for (int groups : {0, 5, 9}) {
         hotproof_fp8_gemm_args args = p.args(m);
         args.a = q.get();
         args.lda = kK;
@@ -231,15 +243,15 @@ void check_quantisation() {
         args.ldd = kN;
         args.flags = flags;
         HOTPROOF_CHECK(cudaMemset(d.get(), 0xff, d.size() * 2));
-        HOTPROOF_CHECK(launch(args, nullptr, false, with_ctas(ctas), Mutation::kNone));
+        HOTPROOF_CHECK(launch(args, nullptr, false, with_tile(groups), Mutation::kNone));
         const auto apart = d.download();
         args.a = device_x.get();
         args.a_scale = nullptr;
         HOTPROOF_CHECK(cudaMemset(d.get(), 0xff, d.size() * 2));
-        HOTPROOF_CHECK(launch(args, nullptr, true, with_ctas(ctas), Mutation::kNone));
+        HOTPROOF_CHECK(launch(args, nullptr, true, with_tile(groups), Mutation::kNone));
         if (d.download() != apart) {
           same = false;
-          where += "M = " + std::to_string(m) + ", " + std::to_string(ctas) + " CTAs; ";
+          where += "M = " + std::to_string(m) + ", " + std::to_string(groups) + " groups; ";
         }
       }
     }
@@ -273,21 +285,21 @@ void check_changing_weights() {
 
 int run_tiny() {
   check_failures = 0;
-  Problem p(128, 384, 640);
+  Problem p(128, 384, 1024);
   p.fill_random(6);
   p.upload();
   const Reference reference = compute(p.host(128));
   for (int m : {5, 8, 16, 32, 64, 128}) {
-    for (const Tuning& tuning : {with_ctas(7), Tuning()}) {
+    for (const Tuning& tuning : {with_tile(9, true), Tuning()}) {
       const auto d = p.run(m, tuning);
       const Mismatch mismatch = compare(reference, p.host(m), d.data(), p.ldd());
       if (mismatch.count > 0) report("M = " + std::to_string(m), false, text(mismatch));
     }
   }
-  const DeviceBuffer<uint16_t> x(std::vector<uint16_t>(8 * 640, float_to_bf16(1.5f)));
+  const DeviceBuffer<uint16_t> x(std::vector<uint16_t>(8 * 1024, float_to_bf16(1.5f)));
   hotproof_fp8_gemm_args args = p.args(8);
   args.a = x.get();
-  args.lda = 640;
+  args.lda = 1024;
   HOTPROOF_CHECK(hotproof_fp8_gemm_bf16(&args, nullptr));
   HOTPROOF_CHECK(cudaDeviceSynchronize());
   std::printf("%d checks failed\n", check_failures);
@@ -306,9 +318,9 @@ int run_checks(const CheckOptions& options) {
   check_changing_weights();
   if (options.full_shapes) check_full_shapes(options.cublaslt);
   if (options.determinism_runs > 0) {
-    check_determinism(options.determinism_runs, 0, 8);
-    check_determinism(options.determinism_runs, 132, 8);
-    check_determinism(std::min(options.determinism_runs, 1000), 0, 64);
+    check_determinism(options.determinism_runs, {}, 8);
+    check_determinism(std::min(options.determinism_runs, 1000), with_tile(0, true), 8);
+    check_determinism(options.determinism_runs, {}, 64);
   }
   if (take_launch_count() >= 0) {
     Problem p(8, 256, 256);

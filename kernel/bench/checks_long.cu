@@ -39,9 +39,10 @@ std::string text(const Mismatch& mismatch) {
          ratio;
 }
 
-Tuning with_ctas(int ctas) {
+Tuning with_tile(int tile_groups, bool shared) {
   Tuning tuning;
-  tuning.ctas = ctas;
+  tuning.tile_groups = tile_groups;
+  tuning.shared = shared;
   return tuning;
 }
 
@@ -59,12 +60,13 @@ bool same_rows(const Problem& p, const std::vector<uint16_t>& all,
 
 // Thousands of runs on two streams at once, beside a kernel that hogs memory, with partial sums
 // poisoned in between, as launches and as a graph; every run compared on the device.
-void check_determinism(int runs, int ctas, int m) {
+void check_determinism(int runs, const Tuning& tuning, int m) {
   constexpr int kN = 5120, kK = 6144, kStreams = 2;
+  constexpr size_t kWorkspaceBytes = 24 << 20;
   Problem p(m, kN, kK);
   p.fill_random(33);
   p.upload();
-  const auto want = p.run(m, with_ctas(ctas));
+  const auto want = p.run(m, tuning);
   const DeviceBuffer<uint16_t> want_device(want);
   DeviceBuffer<unsigned long long> different(1);
   different.fill_bytes(0);
@@ -75,9 +77,9 @@ void check_determinism(int runs, int ctas, int m) {
   std::vector<DeviceBuffer<uint16_t>> outputs;
   for (cudaStream_t& stream : streams) {
     HOTPROOF_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    workspaces.emplace_back(16 << 20);
+    workspaces.emplace_back(kWorkspaceBytes);
     outputs.emplace_back(want.size());
-    HOTPROOF_CHECK(hotproof_fp8_gemm_init_workspace(workspaces.back().get(), 16 << 20, stream));
+    HOTPROOF_CHECK(hotproof_fp8_gemm_init_workspace(workspaces.back().get(), kWorkspaceBytes, stream));
   }
   const auto enqueue = [&](int s) {
     hotproof_fp8_gemm_args args = p.args(m);
@@ -87,7 +89,7 @@ void check_determinism(int runs, int ctas, int m) {
     HOTPROOF_CHECK(cudaMemsetAsync(outputs[s].get(), 0xff, outputs[s].size() * 2, streams[s]));
     HOTPROOF_CHECK(cudaMemsetAsync(workspaces[s].get() + kControlBytes, 0xff,
                                    workspaces[s].size() - kControlBytes, streams[s]));
-    HOTPROOF_CHECK(launch(args, streams[s], false, with_ctas(ctas), Mutation::kNone));
+    HOTPROOF_CHECK(launch(args, streams[s], false, tuning, Mutation::kNone));
     count_different(outputs[s].get(), want_device.get(), want.size(), different.get(), streams[s]);
   };
   std::vector<Graph> graphs;
@@ -120,7 +122,7 @@ void check_determinism(int runs, int ctas, int m) {
     zero &= std::all_of(control.begin(), control.end(), [](uint8_t b) { return b == 0; });
   }
   report("determinism under load, " +
-             (ctas ? std::to_string(ctas) + " CTAs" : std::string("default")) +
+             std::string(tuning.shared == 1 ? "shared tiles" : "default") +
              ", M = " + std::to_string(m) + ", " + std::to_string(done) + " runs on 2 streams",
          count == 0 && zero,
          count ? std::to_string(count) + " words differ" : (zero ? "" : "tickets are not zero"));

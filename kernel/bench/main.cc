@@ -22,8 +22,8 @@ constexpr char kUsage[] =
     "  --determinism R  runs of the determinism check (default: 10000)\n"
     "  --quick          skip the five full-size shapes in the check\n"
     "  --layers L       layers of weights, 4..64 (default: 64, needs 26 GB)\n"
-    "  --tuning SHAPE:KEY=N,...  override the library's choice for a shape: ctas, stages, per_sm;\n"
-    "                   may be repeated\n"
+    "  --tuning SHAPE:KEY=N,...  override the library's choice for a shape: groups, blocks,\n"
+    "                   stages, ring, window (KiB), tokens, shared; may be repeated\n"
     "  --cublaslt PATH  libcublasLt.so.13 to open\n"
     "  --json FILE      write all numbers\n"
     "Exit: 0 all checks held, 1 a check failed or CUDA did, 2 usage.\n";
@@ -98,12 +98,20 @@ bool parse_tuning(const std::string& text, Tuning* tunings) {
     const int value = std::atoi(item.c_str() + equal + 1);
     for (ShapeId shape : shapes) {
       Tuning& t = tunings[shape];
-      if (key == "ctas") {
-        t.ctas = value;
+      if (key == "groups") {
+        t.tile_groups = value;
+      } else if (key == "blocks") {
+        t.stage_blocks = value;
       } else if (key == "stages") {
         t.stages = value;
-      } else if (key == "per_sm") {
-        t.ctas_per_sm = value;
+      } else if (key == "ring") {
+        t.ring_kib = value;
+      } else if (key == "window") {
+        t.window_kib = value;
+      } else if (key == "shared") {
+        t.shared = value;
+      } else if (key == "tokens") {
+        t.token_stages = value;
       } else {
         return false;
       }

@@ -181,6 +181,12 @@ void time_sandwich(TimingContext& c, const std::vector<int>& ms) {
         between("glue+quantise_pdl+hotproof", then(quantise_pdl, gemm)),
     };
     if (m <= 32) methods.push_back(between("glue+hotproof_bf16", tuned(c, m, "", true).enqueue));
+    if (m <= 32) {
+      const Enqueue fused = tuned(c, m, "", true).enqueue, apart = then(quantise_pdl, gemm);
+      methods.push_back(between("glue+mixed", [=](const Gemm& g) {
+        (g.shape == kDown || g.shape == kAttnOut ? apart : fused)(g);
+      }));
+    }
     if (c.baselines.count("roof")) {
       methods.push_back(between("glue+roof_plain", roof(c, false).enqueue));
       methods.push_back(between("glue+roof_pdl", roof(c, true).enqueue));
@@ -193,63 +199,71 @@ void time_sandwich(TimingContext& c, const std::vector<int>& ms) {
   }
 }
 
-void sweep(TimingContext& c, const std::vector<ShapeId>& shapes, const std::vector<int>& ms) {
-  struct Variant {
-    std::string name;
-    Tuning tuning;
-  };
-  std::vector<Variant> variants = {{"default", {}}};
-  for (const int per_sm : {1, 2}) {
-    for (const int ctas : {0, 120, 128, 132}) {
-      for (const int stages : {4, 5, 6, 7, 9, 12}) {
-        if (per_sm == 2 && (stages > 6 || (ctas > 0 && ctas < 132))) continue;
-        Tuning t;
-        t.ctas = ctas;
-        t.stages = stages;
-        t.ctas_per_sm = per_sm;
-        variants.push_back({"ctas=" + std::to_string(ctas) + ",stages=" + std::to_string(stages) +
-                                ",per_sm=" + std::to_string(per_sm),
-                            t});
-      }
-    }
-  }
-  {
+namespace {
+
+struct Variant {
+  std::string name;
+  Tuning tuning;
+};
+
+// One parameter at a time, and some together, around the default.
+std::vector<Variant> variants() {
+  std::vector<Variant> all = {{"default", {}}};
+  const auto add = [&](const std::string& name, auto change) {
     Tuning t;
-    t.never_wait = true;
-    variants.push_back({"no dependency", t});
-    t = {};
-    t.l2_promotion_bytes = 256;
-    variants.push_back({"L2 promotion 256", t});
+    change(t);
+    all.push_back({name, t});
+  };
+  for (const int kib : {20, 64, 96, 512}) {
+    add("window " + std::to_string(kib), [&](Tuning& t) { t.window_kib = kib; });
   }
+  for (const int blocks : {1, 2, 4}) {
+    add("blocks " + std::to_string(blocks), [&](Tuning& t) { t.stage_blocks = blocks; });
+    add("blocks " + std::to_string(blocks) + ", window 64",
+        [&](Tuning& t) { t.stage_blocks = blocks, t.window_kib = 64; });
+  }
+  for (const int kib : {72, 112}) {
+    add("ring " + std::to_string(kib), [&](Tuning& t) { t.ring_kib = kib; });
+  }
+  add("L2 promotion 256", [](Tuning& t) { t.l2_promotion_bytes = 256; });
+  add("shared", [](Tuning& t) { t.shared = 1; });
+  for (const int groups : {4, 6, 7, 8}) {
+    add("groups " + std::to_string(groups), [&](Tuning& t) { t.tile_groups = groups; });
+  }
+  add("no dependency", [](Tuning& t) { t.never_wait = true; });
+  return all;
+}
+
+}  // namespace
+
+void sweep(TimingContext& c, const std::vector<ShapeId>& shapes, const std::vector<int>& ms) {
   for (int m : ms) {
     c.workload.quantise_activations(m, c.stream);
     for (ShapeId s : shapes) {
       const std::vector<Gemm> gemms = c.workload.of_shape(s, kGemmsPerGraph);
       Plan plan;
       HOTPROOF_CHECK(make_plan(m, kShapes[s].n, kShapes[s].k, false, {}, &plan));
-      std::printf("# %s M %d: %d CTAs, %d stages, %d bytes of shared memory\n", kShapes[s].name, m,
-                  plan.work.ctas, plan.stages, plan.smem_bytes);
-      for (const bool glued : {false, true}) {
-        std::vector<Method> methods;
-        const auto add = [&](const Method& method) {
-          if (!glued) {
-            methods.push_back(method);
-            return;
-          }
-          methods.push_back({method.name, [=, &c](const Gemm& gemm) {
-                               enqueue_glue(c.workload.d(s), m, kShapes[s].n, c.workload.a_bf16(s),
-                                            kShapes[s].k, c.stream);
-                               if (method.enqueue) method.enqueue(gemm);
-                             }});
-        };
-        if (glued) add({"glue", nullptr});
-        add(roof(c, true));
-        add(roof(c, false));
-        for (const Variant& v : variants) add(ours(c, m, v.tuning, v.name));
-        if (m <= 8) add(ours(c, m, {}, "gemm_read_only", false, Mutation::kReadOnly));
-        if (m <= 32) add(ours(c, m, {}, "bf16", true));
-        compare_methods(c, glued ? "glued" : "sweep", kShapes[s].name, m, gemms, methods, true);
+      std::printf("# %s M %d: %d tiles of %d rows, %d CTAs, %d segments%s, %d blocks a stage, %d + %d stages, "
+                  "window %d, %d bytes of shared memory\n",
+                  kShapes[s].name, m, plan.work.tiles, plan.work.tile_groups * kGroup,
+                  plan.work.ctas(), plan.work.segments, plan.work.shared ? " shared" : "",
+                  plan.ring.stage_blocks, plan.ring.stages, plan.ring.token_stages,
+                  plan.ring.window, plan.smem_bytes);
+      std::vector<Method> methods;
+      if (c.baselines.count("roof")) methods = {roof(c, true), roof(c, false)};
+      for (const Variant& v : variants()) methods.push_back(ours(c, m, v.tuning, v.name));
+      if (m <= 8) methods.push_back(ours(c, m, {}, "read only", false, Mutation::kReadOnly));
+      for (const int shared : {-1, 0, 1}) {
+        for (const int kib : {0, 64}) {
+          Tuning t;
+          t.shared = shared;
+          t.window_kib = kib;
+          const std::string name =
+              "bf16, shared " + std::to_string(shared) + ", window " + std::to_string(kib);
+          if (m <= 32) methods.push_back(ours(c, m, t, name, true));
+        }
       }
+      compare_methods(c, "sweep", kShapes[s].name, m, gemms, methods, true);
     }
   }
 }
@@ -280,14 +294,14 @@ double median(std::vector<double> values) {
 
 void show_timelines(TimingContext& c, const std::vector<ShapeId>& shapes, int m) {
   static const char* const kNames[] = {
-      "start", "primed", "dependency met", "first unit", "last issue", "last unit", "end"};
+      "start", "first weights", "dependency met", "first unit", "last issue", "last unit", "end"};
   constexpr int kMoments = 7, kGemms = 12;
   c.workload.quantise_activations(m, c.stream);
   for (const bool glued : {false, true}) {
     for (ShapeId s : shapes) {
       Plan plan;
       HOTPROOF_CHECK(make_plan(m, kShapes[s].n, kShapes[s].k, false, {}, &plan));
-      const int ctas = plan.work.ctas;
+      const int ctas = plan.work.ctas();
       DeviceBuffer<Timeline> buffer(static_cast<size_t>(kGemms) * ctas);
       const std::vector<Gemm> gemms = c.workload.of_shape(s, kGemms);
       const Graph graph(c.stream, [&] {

@@ -83,12 +83,26 @@ def torch_row_wise(p):
 
 
 def torch_block(p):
-    """torch's 1x128 / 128x128 scaled matmul (2.10 and later, through cuBLASLt)."""
+    """torch's 1x128 / 128x128 scaled matmul (2.10 and later, through cuBLASLt). Its layout of B's scales has
+    changed between versions: the first that gives the right result is used."""
     from torch.nn.functional import ScalingType, SwizzleType, scaled_mm
     a_scale = p.a_scale.T.contiguous().T  # M-major
-    return lambda p, i, out: scaled_mm(
-        p.a, p.b[i].T, a_scale, ScalingType.BlockWise1x128, p.b_scale[i].T, ScalingType.BlockWise128x128,
-        SwizzleType.NO_SWIZZLE, SwizzleType.NO_SWIZZLE, output_dtype=torch.bfloat16)
+    layouts = [lambda s: s.T, lambda s: s.T.contiguous(), lambda s: s, lambda s: s.T.contiguous().T]
+
+    def make(layout):
+        scales = [layout(s) for s in p.b_scale]
+        return lambda p, i, out: scaled_mm(
+            p.a, p.b[i].T, a_scale, ScalingType.BlockWise1x128, scales[i], ScalingType.BlockWise128x128,
+            SwizzleType.NO_SWIZZLE, SwizzleType.NO_SWIZZLE, output_dtype=torch.bfloat16)
+    reference, problem = p.reference(0), None
+    for layout in layouts:
+        try:
+            run = make(layout)
+            if inside_bound(p, run(p, 0, None), reference)[0]:
+                return run
+        except Exception as error:
+            problem = error
+    raise problem or RuntimeError("no layout of B's scales gives the right result")
 
 
 def triton_block(p):
@@ -96,8 +110,9 @@ def triton_block(p):
     import triton
     import triton.language as tl
 
-    configs = [triton.Config({"BM": 16, "BN": bn}, num_warps=w, num_stages=s)
-               for bn in (32, 64, 128) for w in (4, 8) for s in (3, 5, 7)]
+    configs = [triton.Config({"BM": bm, "BN": bn}, num_warps=w, num_stages=s)
+               for bm in ((16,) if p.m <= 16 else (32, 64) if p.m <= 64 else (64, 128))
+               for bn, w, s in ((32, 4, 5), (32, 4, 8), (64, 4, 4), (64, 4, 6), (128, 4, 4), (128, 8, 4))]
 
     @triton.autotune(configs=configs, key=["N", "K", "M_PADDED"])
     @triton.jit

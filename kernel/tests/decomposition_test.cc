@@ -12,126 +12,163 @@ namespace {
 const int kNk[][2] = {{34816, 5120}, {5120, 17408}, {5120, 6144},  {16384, 5120}, {14336, 5120},
                       {128, 128},    {8, 16},       {136, 144},    {1000, 1040},  {384, 100000},
                       {100000, 384}, {4304, 1152},  {131072, 8192}};
+const int kMs[] = {1, 8, 16, 17, 64, 128};
+constexpr int kMostWhole = 16;
 
-std::vector<Decomposition> all() {
-  std::vector<Decomposition> out;
+struct Named {
+  int m, n, k, sms;
+  Decomposition d;
+};
+
+std::vector<Named> all() {
+  std::vector<Named> out;
   for (const auto& nk : kNk) {
-    for (int sms : {1, 16, 114, 132, 144}) out.push_back(decompose(nk[0], nk[1], sms));
-    Decomposition d = decompose(nk[0], nk[1], 132);
-    for (int ctas : {1, 2, 3, 131, 132, 133, 264}) {
-      d.ctas = std::min(ctas, d.units());
-      out.push_back(d);
+    for (int sms : {1, 16, 114, 132, 144}) {
+      for (int m : kMs) {
+        out.push_back({m, nk[0], nk[1], sms, decompose(m, kMostWhole, nk[0], nk[1], sms)});
+      }
+    }
+    for (int groups : {1, 3, 8, 17, 32}) {
+      for (bool shared : {false, true}) {
+        Decomposition d = decompose(8, kMostWhole, nk[0], nk[1], 132);
+        set_tiles(&d, groups, shared, 132);
+        out.push_back({8, nk[0], nk[1], 132, d});
+      }
     }
   }
   return out;
 }
 
-TEST(Decomposition, EveryKBlockOfEveryTileExactlyOnce) {
-  for (const Decomposition& d : all()) {
-    std::vector<int> seen(d.units(), 0);
-    for (int c = 0; c < d.ctas; ++c) {
-      for (int unit = d.begin(c); unit < d.begin(c + 1);) {
-        const Segment s = d.segment_at(c, unit);
-        ASSERT_LT(s.k_begin, s.k_end);
-        ASSERT_LE(s.k_end, d.k_blocks);
-        for (int kb = s.k_begin; kb < s.k_end; ++kb) ++seen[s.tile * d.k_blocks + kb];
-        unit += s.k_end - s.k_begin;
+std::string text(const Named& c) {
+  return "M " + std::to_string(c.m) + ", N " + std::to_string(c.n) + ", K " + std::to_string(c.k) +
+         ", " + std::to_string(c.sms) + " multiprocessors, tiles of " +
+         std::to_string(c.d.tile_groups) + " groups";
+}
+
+TEST(Decomposition, EveryKBlockOfEveryGroupExactlyOnce) {
+  for (const Named& c : all()) {
+    SCOPED_TRACE(text(c));
+    const Decomposition& d = c.d;
+    ASSERT_EQ(d.groups, ceil_div(c.n, 8));
+    ASSERT_GE(d.tiles * d.tile_groups, d.groups);
+    ASSERT_LT((d.tiles - 1) * d.tile_groups, d.groups) << "an empty tile";
+    std::vector<int> seen(d.tiles, 0);
+    std::vector<int> next_k(d.tiles, 0);
+    for (int part = 0; part < d.parts(); ++part) {
+      for (int c = 0; c < d.columns(); ++c) {
+        ASSERT_LT(d.first_tile(c), d.end_tile(c)) << "a CTA without work";
+        ASSERT_LE(d.end_tile(c), d.tiles);
+        const int k_begin = d.cut(d.first_segment(part)), k_end = d.cut(d.end_segment(part));
+        for (int tile = d.first_tile(c); tile < d.end_tile(c); ++tile) {
+          ASSERT_EQ(k_begin, next_k[tile]) << "CTAs of a tile come in K order, without gap";
+          next_k[tile] = k_end;
+          seen[tile] += k_end - k_begin;
+        }
       }
     }
-    EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }))
-        << d.tiles << " tiles, " << d.k_blocks << " K blocks, " << d.ctas << " CTAs";
+    for (int tile = 0; tile < d.tiles; ++tile) ASSERT_EQ(seen[tile], d.k_blocks);
   }
 }
 
-TEST(Decomposition, RangesAreNearEqualAndNotEmpty) {
-  for (const Decomposition& d : all()) {
-    int shortest = d.units(), longest = 0;
-    for (int c = 0; c < d.ctas; ++c) {
-      const int length = d.begin(c + 1) - d.begin(c);
-      shortest = std::min(shortest, length);
-      longest = std::max(longest, length);
+TEST(Decomposition, SegmentsAreNearEqualAndBeginWhereStagesMay) {
+  for (const Named& c : all()) {
+    SCOPED_TRACE(text(c));
+    const Decomposition& d = c.d;
+    ASSERT_EQ(d.cut(0), 0);
+    ASSERT_EQ(d.cut(d.segments), d.k_blocks);
+    int shortest = d.k_blocks, longest = 0;
+    for (int s = 0; s < d.segments; ++s) {
+      EXPECT_EQ(d.cut(s) % kCutBlocks, 0);
+      shortest = std::min(shortest, d.cut(s + 1) - d.cut(s));
+      longest = std::max(longest, d.cut(s + 1) - d.cut(s));
     }
     EXPECT_GE(shortest, 1);
-    EXPECT_LE(longest - shortest, 1);
-    EXPECT_EQ(d.begin(0), 0);
-    EXPECT_EQ(d.begin(d.ctas), d.units());
-  }
-}
-
-TEST(Decomposition, OwnerIsTheCtaWhoseRangeHoldsTheUnit) {
-  for (const Decomposition& d : all()) {
-    for (int c = 0; c < d.ctas; ++c) {
-      EXPECT_EQ(d.owner(d.begin(c)), c);
-      EXPECT_EQ(d.owner(d.begin(c + 1) - 1), c);
+    EXPECT_LE(longest - shortest, 2 * kCutBlocks - 1);
+    int longest_range = 0;
+    for (int part = 0; part < d.parts(); ++part) {
+      longest_range = std::max(longest_range,
+                               d.cut(d.end_segment(part)) - d.cut(d.first_segment(part)));
     }
+    EXPECT_EQ(d.longest_k(), longest_range);
   }
 }
 
-// The order in which a tile's parts are added: segments by CTA number are segments by K, without
-// gap.
-TEST(Decomposition, SegmentsOfATileAreConsecutiveInK) {
-  for (const Decomposition& d : all()) {
-    for (int tile = 0; tile < d.tiles; ++tile) {
-      int next = 0;
-      for (int c = d.first_cta(tile); c <= d.last_cta(tile); ++c) {
-        const Segment s = d.segment_at(c, std::max(d.begin(c), tile * d.k_blocks));
-        EXPECT_EQ(s.tile, tile);
-        EXPECT_EQ(s.k_begin, next);
-        next = s.k_end;
-      }
-      EXPECT_EQ(next, d.k_blocks);
-    }
-  }
-}
-
-// What the kernel assumes when it looks for another CTA's partial sum: the first segment of a
-// shared tile lies in slot 1 of its CTA, all others in slot 0; no slot is used twice.
-TEST(Decomposition, PartialSlotsAreDistinct) {
-  for (const Decomposition& d : all()) {
-    std::vector<int> used(2 * d.ctas, 0);
-    for (int tile = 0; tile < d.tiles; ++tile) {
-      if (d.segments(tile) == 1) continue;
-      for (int c = d.first_cta(tile); c <= d.last_cta(tile); ++c) {
-        const Segment s = d.segment_at(c, std::max(d.begin(c), tile * d.k_blocks));
-        const int slot = partial_slot(c, s.k_begin);
-        EXPECT_EQ(slot, partial_slot(c, c == d.first_cta(tile) ? 0 : 1));
-        ++used[slot];
+// What makes results independent of M: where K is cut, hence in which order it is summed.
+TEST(Decomposition, CutsDoNotDependOnM) {
+  for (const auto& nk : kNk) {
+    for (int sms : {1, 16, 114, 132, 144}) {
+      const Decomposition one = decompose(1, kMostWhole, nk[0], nk[1], sms);
+      for (int m : kMs) {
+        const Decomposition d = decompose(m, kMostWhole, nk[0], nk[1], sms);
+        ASSERT_EQ(d.segments, one.segments);
+        for (int s = 0; s <= d.segments; ++s) EXPECT_EQ(d.cut(s), one.cut(s));
       }
     }
-    EXPECT_LE(*std::max_element(used.begin(), used.end()), 1);
   }
 }
 
-TEST(Decomposition, AlignedSplitsCutEveryTileAtTheSamePlaces) {
-  for (const Decomposition& d : all()) {
-    const int split = d.aligned_split();
-    if (split == 0) continue;
-    for (int tile = 0; tile < d.tiles; ++tile) {
-      EXPECT_EQ(d.segments(tile), split);
-      for (int c = d.first_cta(tile), r = 0; c <= d.last_cta(tile); ++c, ++r) {
-        const Segment here = d.segment_at(c, std::max(d.begin(c), tile * d.k_blocks));
-        const Segment there = d.segment_at(d.first_cta(0) + r, std::max(d.begin(r), 0));
-        EXPECT_EQ(here.k_begin, there.k_begin);
-      }
+TEST(Decomposition, TilesFitTheConsumers) {
+  for (const Named& c : all()) {
+    SCOPED_TRACE(text(c));
+    const int first = groups_of_warpgroup(c.d.tile_groups, 0);
+    const int second = groups_of_warpgroup(c.d.tile_groups, 1);
+    EXPECT_EQ(first + second, c.d.tile_groups);
+    EXPECT_LE(first, 2 * kWgmmaGroups);
+    if (c.d.halves) {
+      EXPECT_LE(c.d.tile_groups, kWgmmaGroups);
+      EXPECT_EQ(c.d.segments % 2, 0);
+      EXPECT_GT(c.d.cut(c.d.segments / 2), 0);
+      EXPECT_LT(c.d.cut(c.d.segments / 2), c.d.k_blocks);
     }
+    EXPECT_LE(second, first);
+    EXPECT_GE(second, 0);
+  }
+}
+
+TEST(Decomposition, ScaleRowsCoverACtasTiles) {
+  for (const Named& c : all()) {
+    SCOPED_TRACE(text(c));
+    const Decomposition& d = c.d;
+    for (int c = 0; c < d.columns(); ++c) {
+      const int first = d.first_tile(c) * d.tile_groups / 16;
+      const int last_group = std::min(d.end_tile(c) * d.tile_groups, d.groups) - 1;
+      EXPECT_LE(last_group / 16 - first + 1, d.scale_rows());
+    }
+  }
+}
+
+// With few tokens no CTA has more than a group's worth of rows more than an even share, plus what
+// tiles of equal size cost.
+TEST(Decomposition, FewTokensAreSpreadEvenly) {
+  for (const Named& c : all()) {
+    if (c.m > kMostWhole || c.d.shared) continue;
+    const Decomposition d = decompose(c.m, kMostWhole, c.n, c.k, c.sms);
+    EXPECT_LE(d.ctas(), c.sms);
+    const int even = ceil_div(d.groups, c.sms);
+    EXPECT_LE(d.tiles_per_cta * d.tile_groups, even + even / 8 + 1) << text(c);
   }
 }
 
 TEST(Decomposition, TheWorkloadOn132Multiprocessors) {
-  const auto ctas_and_split = [](int n, int k) {
-    const Decomposition d = decompose(n, k, 132);
-    return std::pair<int, int>(d.ctas, d.aligned_split());
+  struct Want {
+    int m, n, k, rows, ctas, segments;
+    bool shared;
   };
-  EXPECT_EQ(ctas_and_split(34816, 5120), std::pair(132, 0));
-  EXPECT_EQ(ctas_and_split(5120, 17408), std::pair(120, 3));
-  EXPECT_EQ(ctas_and_split(5120, 6144), std::pair(120, 3));
-  EXPECT_EQ(ctas_and_split(16384, 5120), std::pair(128, 1));
-  EXPECT_EQ(ctas_and_split(14336, 5120), std::pair(112, 1));
+  for (const Want& w : {Want{8, 34816, 5120, 136, 128, 1, false}, {8, 5120, 17408, 40, 128, 6, false},
+                        {8, 5120, 6144, 40, 128, 6, false}, {8, 16384, 5120, 128, 128, 1, false},
+                        {8, 14336, 5120, 112, 128, 1, false}, {64, 34816, 5120, 136, 128, 1, false},
+                        {64, 5120, 17408, 128, 120, 6, true}, {64, 5120, 6144, 128, 120, 6, true},
+                        {64, 16384, 5120, 128, 128, 1, false}, {64, 14336, 5120, 112, 128, 1, false}}) {
+    const Decomposition d = decompose(w.m, kMostWhole, w.n, w.k, 132);
+    SCOPED_TRACE(std::to_string(w.m) + " " + std::to_string(w.n) + " " + std::to_string(w.k));
+    EXPECT_EQ(d.tile_groups * kGroup, w.rows);
+    EXPECT_EQ(d.ctas(), w.ctas);
+    EXPECT_EQ(d.segments, w.segments);
+    EXPECT_EQ(d.shared, w.shared);
+  }
 }
 
-// decompose() takes no M: that alone makes the cuts independent of it. What is left to check at
-// compile time is that it can run there.
-static_assert(decompose(5120, 6144, 132).begin(120) == 40 * 48);
+static_assert(decompose(8, kMostWhole, 5120, 6144, 132).cut(3) == 24);  // all of it can run at compile time
 
 }  // namespace
 }  // namespace hotproof::kernel
