@@ -77,6 +77,17 @@ absl::StatusOr<Selection> CompileSelection(const expectations::Expectation& sour
     selection.kernel_pattern = source.kernel();
     selection.kernel = std::move(kernel);
   }
+  if (!source.range().empty()) {
+    RE2::Options options;
+    options.set_log_errors(false);
+    auto range = std::make_shared<RE2>(source.range(), options);
+    if (!range->ok()) {
+      return Invalid(absl::StrCat("range pattern '", source.range(), "' is no RE2 pattern (",
+                                  range->error(), "); escape special characters with \\"));
+    }
+    selection.range_pattern = source.range();
+    selection.range = std::move(range);
+  }
   if (!source.path().empty()) {
     selection.path = catalog::ParsePath(source.path());
     if (!selection.path) {
@@ -137,8 +148,8 @@ absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& 
   if (!bounds.ok()) return bounds.status();
   compiled.bounds = *bounds;
   if (!source.share().empty()) {
-    if (!compiled.selection.kernel && !compiled.selection.path) {
-      return Invalid("share without kernel or path is always 1; say whose share is meant");
+    if (!compiled.selection.kernel && !compiled.selection.path && !compiled.selection.range) {
+      return Invalid("share without kernel, path or range is always 1; say whose share is meant");
     }
     const auto share = ParseRatio("share", source.share());
     if (!share.ok()) return share.status();

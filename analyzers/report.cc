@@ -10,6 +10,7 @@
 #include "analyzers/kinds.h"
 #include "analyzers/loss_table.h"
 #include "analyzers/number.h"
+#include "analyzers/ranges.h"
 #include "analyzers/rows.h"
 
 namespace hotproof::analyzers {
@@ -175,6 +176,7 @@ void CheckSums(const Sums& whole, report::Report* report) {
   };
   check("kernels", SumOf(report->kernels()), whole);
   check("kinds", SumOf(report->kinds()), whole);
+  if (report->ranges_size() > 0) check("ranges", SumOf(report->ranges()), whole);
   check("gemms", gemms, kind_gemm);
 }
 
@@ -187,6 +189,7 @@ report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Cov
   HotPath hot_path(phase);
   Kernels kernels(phase);
   Kinds kinds(phase);
+  Ranges ranges(phase);
   uint64_t all_launches = 0, all_exclusive_ns = 0;
   for (const ProcessAnalysis& process : processes) {
     AddProcess(process, coverage, phase, &report);
@@ -194,6 +197,7 @@ report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Cov
     hot_path.Merge(process);
     kernels.Merge(process);
     kinds.Merge(process);
+    ranges.Merge(process);
     for (uint32_t slot = 0; slot < process.index->slot_count(); ++slot) {
       all_launches += LaunchesIn(process, slot, phase);
       all_exclusive_ns += TimesIn(process, slot, phase).exclusive_ns;
@@ -205,6 +209,7 @@ report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Cov
   hot_path.Finish(all_exclusive_ns, &report);
   kernels.Finish(all_exclusive_ns, &report);
   kinds.Finish(all_exclusive_ns, &report);
+  ranges.Finish(all_exclusive_ns, &report);
   CheckSums({Number(all_launches), Number(all_exclusive_ns)}, &report);
   if (all_exclusive_ns > kMaxNumber || all_launches > kMaxNumber) {
     report::Problem* problem = report.add_problems();

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzers/nearest.h"
 #include "analyzers/number.h"
+#include "analyzers/range_index.h"
 #include "analyzers/rows.h"
 
 namespace hotproof::analyzers {
@@ -64,6 +65,32 @@ class SiteMatcher {
   std::vector<bool> kernel_matches_;
 };
 
+// Whether the launches of each slot are in the ranges asked for. A range that stands for many may be one of
+// them, and so may any where none reached the tracer at all: that a program has no ranges, or lost its NVTX
+// injection, looks the same.
+class RangeMatcher {
+ public:
+  RangeMatcher(const Selection& selection, const TraceIndex& index) {
+    if (!selection.range) return;
+    ranges_.emplace(index);
+    for (uint32_t range = 0; range < ranges_->size(); ++range) {
+      Membership in = Membership::kOut;
+      if (!ranges_->any() || ranges_->is_many(range)) in = Membership::kPossible;
+      if (range != 0 && RE2::PartialMatch(ranges_->text(range), *selection.range)) {
+        in = Membership::kIn;
+      }
+      in_.push_back(in);
+    }
+  }
+  Membership Of(uint32_t slot) const {
+    return ranges_ ? in_[ranges_->range_of_slot(slot)] : Membership::kIn;
+  }
+
+ private:
+  std::optional<RangeIndex> ranges_;
+  std::vector<Membership> in_;
+};
+
 Evidence CountsEvidence(const ProcessAnalysis& process, PhaseChoice phase) {
   return phase == PhaseChoice::kAll ? process.completeness.counts_all
                                     : process.completeness.counts_steady;
@@ -96,6 +123,7 @@ std::string Selection::Text() const {
   if (kind && (*kind != catalog::Kind::kGemm || !(path || shape))) {
     parts.push_back(absl::StrCat("kind ", std::string(catalog::KindName(*kind))));
   }
+  if (range) parts.push_back(absl::StrCat("range /", range_pattern, "/"));
   return parts.empty() ? "any kernel" : absl::StrJoin(parts, ", ");
 }
 
@@ -119,6 +147,7 @@ void Tally::Add(const Tally& other) {
 Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseChoice phase) {
   const TraceIndex& index = *process.index;
   const SiteMatcher matcher(selection, index);
+  const RangeMatcher range_matcher(selection, index);
   std::vector<Membership> in(index.site_count()), in_whole(index.site_count());
   for (uint32_t site = 0; site < index.site_count(); ++site) {
     in[site] = matcher.Of(site);
@@ -135,13 +164,14 @@ Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseC
     const uint64_t launches = LaunchesIn(process, slot, phase);
     const auto exclusive_ns = static_cast<double>(TimesIn(process, slot, phase).exclusive_ns);
     tally.all_ns += exclusive_ns;
-    if (in[site] == Membership::kIn) {
+    const Membership member = std::min(in[site], range_matcher.Of(slot));
+    if (member == Membership::kIn) {
       tally.selected.launches += launches;
       tally.selected_ns += exclusive_ns;
       tally.steady += index.launches()[slot].steady;
       tally.warmup += index.launches()[slot].warmup;
       tally.captured += index.IsGraphSlot(slot) ? 1 : 0;
-    } else if (in[site] == Membership::kPossible) {
+    } else if (member == Membership::kPossible) {
       tally.selected.possible += launches;
     } else if (in_whole[site] == Membership::kIn) {
       tally.others.launches += launches;

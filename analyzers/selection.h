@@ -27,6 +27,8 @@ struct Selection {
     uint32_t n, k;
   };
   std::optional<NxK> shape;
+  std::string range_pattern;
+  std::shared_ptr<const re2::RE2> range;  // null: any, none included
 
   std::string Text() const;  // "kernel /foo/ on path custom of shape 34816x5120"
 };

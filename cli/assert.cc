@@ -31,7 +31,7 @@ namespace {
 struct Options {
   std::vector<std::string> paths;
   std::string expect_file;
-  std::string kernel, path, shape, kind, share, time_share;
+  std::string kernel, path, shape, kind, range, share, time_share;
   std::optional<uint64_t> launches, min_launches, max_launches;
   std::optional<std::string> processes, phase;
   std::optional<uint32_t> expect_processes;
@@ -76,7 +76,7 @@ absl::StatusOr<expectations::Expectations> ReadExpectFile(const std::string& pat
 
 bool HasFlagExpectation(const Options& options) {
   const bool selects = !options.kernel.empty() || !options.path.empty() || !options.shape.empty() ||
-                       !options.kind.empty();
+                       !options.kind.empty() || !options.range.empty();
   const bool bounds = options.launches || options.min_launches || options.max_launches ||
                       !options.share.empty() || !options.time_share.empty();
   return selects || bounds;
@@ -88,6 +88,7 @@ expectations::Expectation FlagExpectation(const Options& options) {
   expectation.set_path(options.path);
   expectation.set_shape(options.shape);
   expectation.set_kind(options.kind);
+  expectation.set_range(options.range);
   expectation.set_share(options.share);
   expectation.set_time_share(options.time_share);
   if (options.launches) expectation.set_launches(*options.launches);
@@ -239,6 +240,13 @@ CLI::App* AddAssert(CLI::App& app, int& exit_code) {
       ->add_option("--kind", options->kind,
                    "Launches of this kind, or any; default: gemm with --path or --shape, "
                    "without --kernel")
+      ->check(not_empty)
+      ->group(selection);
+  command
+      ->add_option("--range", options->range,
+                   "Launches in these named ranges: RE2 pattern, anywhere in e.g. "
+                   "model.layers.3/mlp")
+      ->type_name("RE2")
       ->check(not_empty)
       ->group(selection);
   const char* const bounds = "What is expected of them";

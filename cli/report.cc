@@ -22,6 +22,7 @@ struct Options {
   std::vector<std::string> paths;
   std::string phase = "steady";
   std::string format = "table";
+  std::string by;
 };
 
 // Readers of the JSON see no exit code.
@@ -31,6 +32,14 @@ void AddNoTraceFound(const std::vector<std::string>& paths, report::Report* repo
   problem->set_name("no_trace");
   problem->set_detail("no trace (.hpt) found in " + absl::StrJoin(paths, ", "));
   problem->set_advice("run the program under hotproof run -o DIR -- COMMAND");
+}
+
+void AddNoRange(report::Report* report) {
+  report::Problem* problem = report->add_problems();
+  problem->set_severity(report::Problem::INFO);
+  problem->set_name("no_range");
+  problem->set_detail("no launch was in a named range");
+  problem->set_advice("use NVTX or hotproof_range_push in the program, or trace it with run --torch-ops");
 }
 
 int Run(const Options& options) {
@@ -43,10 +52,12 @@ int Run(const Options& options) {
       run->processes, run->coverage,
       options.phase == "all" ? analyzers::PhaseChoice::kAll : analyzers::PhaseChoice::kSteady);
   if (run->processes.empty()) AddNoTraceFound(options.paths, &report);
+  if (options.by == "range" && report.ranges_size() == 0) AddNoRange(&report);
   if (options.format == "json") {
     std::cout << render::ToJson(report);
   } else {
     const TerminalStyle style = StdoutStyle();
+    if (options.by != "range") report.clear_ranges();
     std::cout << render::ToTable(report, {.width = style.width, .colours = style.colours});
   }
   if (!run->processes.empty()) {
@@ -74,6 +85,10 @@ CLI::App* AddReport(CLI::App& app, int& exit_code) {
   report->add_option("--phase", options->phase, "steady: after warm-up; all: the whole run")
       ->check(CLI::IsMember({"steady", "all"}))
       ->capture_default_str();
+  report
+      ->add_option("--by", options->by,
+                   "range: also a table of what ran in each named range (NVTX, run --torch-ops)")
+      ->check(CLI::IsMember({"range"}));
   report->add_option("--format", options->format, "How to print it")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();

@@ -42,6 +42,7 @@ struct Options {
   std::string out;
   std::string mode = "full";
   std::string record = "kernels";
+  bool torch_ops = false;
   std::vector<std::string> command;
 };
 
@@ -54,6 +55,13 @@ uint64_t RealtimeNs() {
 int Fail(int exit_code, const std::string& what) {
   std::cerr << "hotproof: " << what << "\n";
   return exit_code;
+}
+
+// The folder of the torch hook (cupti_tracer/python/), beside the library; empty: it is not installed.
+std::string TorchHookFolder(const std::string& library) {
+  const fs::path folder = fs::path(library).parent_path() / "hotproof_python";
+  std::error_code error;
+  return fs::is_regular_file(folder / "sitecustomize.py", error) ? folder.string() : "";
 }
 
 // The caller's environment with the tracer in front of whatever else is preloaded.
@@ -73,8 +81,21 @@ std::vector<std::string> TracedEnvironment(const std::string& library, const std
                                           absl::StrCat("HOTPROOF_OUT=", out),
                                           absl::StrCat("HOTPROOF_MODE=", options.mode),
                                           absl::StrCat("HOTPROOF_RECORD=", options.record)};
+  if (options.torch_ops) {
+    const char* operators = std::getenv("HOTPROOF_TORCH_OPS");
+    const char* path = std::getenv("PYTHONPATH");
+    environment.push_back(absl::StrCat(
+        "HOTPROOF_TORCH_OPS=", operators == nullptr || *operators == '\0' ? "all" : operators));
+    environment.push_back(absl::StrCat("PYTHONPATH=", TorchHookFolder(library),
+                                       path == nullptr || *path == '\0' ? "" : ":",
+                                       path == nullptr ? "" : path));
+  }
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
+    if (options.torch_ops &&
+        (text.starts_with("HOTPROOF_TORCH_OPS=") || text.starts_with("PYTHONPATH="))) {
+      continue;
+    }
     if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("HOTPROOF_OUT=") &&
         !text.starts_with("HOTPROOF_MODE=") && !text.starts_with("HOTPROOF_RECORD=")) {
       environment.emplace_back(text);
@@ -211,6 +232,10 @@ bool HoldsEarlierRun(const fs::path& folder) {
 int Main(const Options& options) {
   const absl::StatusOr<std::string> library = FindTracerLibrary();
   if (!library.ok()) return Fail(kUsageError, std::string(library.status().message()));
+  if (options.torch_ops && TorchHookFolder(*library).empty()) {
+    return Fail(kUsageError, absl::StrCat("--torch-ops: there is no hotproof_python/ beside ", *library,
+                                          "; install hotproof as a whole"));
+  }
   std::error_code error;
   fs::create_directories(options.out, error);
   const fs::path folder = error ? fs::path() : fs::canonical(options.out, error);
@@ -244,6 +269,9 @@ CLI::App* AddRun(CLI::App& app, int& exit_code) {
                   "too")
       ->check(CLI::IsMember({"kernels", "operations"}))
       ->capture_default_str();
+  run->add_flag("--torch-ops", options->torch_ops,
+                "Name torch's modules and operators to each launch (report --by range); for looking into\n"
+                "a program, not for leaving it on");
   run->add_option("command", options->command, "The command and its arguments, after --")
       ->required()
       ->type_name("COMMAND...");

@@ -161,6 +161,7 @@ class Renderer {
       const Show& show = field->options().GetExtension(report::show);
       if (!field->is_repeated() || field->message_type() == nullptr || show.title().empty())
         continue;
+      if (show.if_any() && message.GetReflection()->FieldSize(message, field) == 0) continue;
       Section(message, field, show);
     }
     return std::move(text_);

@@ -46,7 +46,9 @@ Next<nvtxDomainCreateW_impl_fntype> next_domain_w;
 
 // ---- what is said in a call
 
-std::string_view View(const char* text) { return text == nullptr ? std::string_view() : text; }
+std::string_view View(const char* text) {
+  return text == nullptr ? std::string_view() : WithoutTorchNumbers(text);
+}
 
 uint32_t DomainOf(nvtxDomainHandle_t handle) {
   const NvtxText* known = NvtxNames::Find(handle);

@@ -100,6 +100,15 @@ const NvtxText* NvtxNames::Find(const void* handle) {
   }
 }
 
+std::string_view WithoutTorchNumbers(std::string_view name) {
+  for (const std::string_view mark : {", op_id = ", ", seq = "}) {
+    const size_t digits = name.find_last_not_of("0123456789") + 1;
+    const std::string_view head = name.substr(0, digits);
+    if (digits != name.size() && head.ends_with(mark)) name = head.substr(0, digits - mark.size());
+  }
+  return name;
+}
+
 std::string FromWide(const wchar_t* wide) {
   std::string text;
   if (wide == nullptr) return text;

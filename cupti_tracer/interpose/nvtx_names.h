@@ -27,6 +27,10 @@ class NvtxNames {
   static const NvtxText* Find(const void* handle);
 };
 
+// torch's observer ends its names with numbers that are others each time: "aten::mm, seq = 12, op_id = 34".
+// What is left without them.
+std::string_view WithoutTorchNumbers(std::string_view name);
+
 // UTF-8 of a wide string, null for none, cut behind the characters that are kept.
 std::string FromWide(const wchar_t* text);
 

@@ -114,6 +114,35 @@ TEST(Assert, Share) {
       AssertReport::INCONCLUSIVE);
 }
 
+constexpr char kRanges[] = R"(
+  trace {
+    kernel { id: 1 name: "k" }
+    range_path { id: 1 name: "model" } range_path { id: 2 parent: 1 name: "mlp" }
+    range_path { id: 3 parent: 1 many: true }
+    range_path { id: 4 name: "request" domain: "server" source: RANGE_START_END payload_kind: PAYLOAD_SIGNED payload: 7 }
+    site { id: 1 kernel_id: 1 } site { id: 2 kernel_id: 1 range_path: 2 }
+    site { id: 3 kernel_id: 1 range_path: 3 process_ranges: 4 }
+    graph { id: 1 node_site: 1 node_site: 1 node_range_path: 1 node_range_path: 2 }
+    step { launch { site: 1 } } step { launch { site: 2 } } step { launch { site: 3 } }
+    step { launch { graph: 1 } }
+  })";
+
+TEST(Assert, Ranges) {
+  const std::string in = "phase: ALL expect { kernel: 'k' range: ";
+  EXPECT_EQ(Check(kRanges, in + "'model/mlp$' min_launches: 2 }").verdict(), AssertReport::PASS);
+  EXPECT_EQ(Check(kRanges, in + "'^model' launches: 3 }").verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(Check(kRanges, in + "'model' launches: 4 }").verdict(), AssertReport::PASS);
+  EXPECT_EQ(Check(kRanges, in + "'server:request.7' launches: 1 }").verdict(), AssertReport::PASS);
+  // One launch was in a range that stands for many.
+  EXPECT_EQ(Check(kRanges, in + "'attention' max_launches: 0 }").verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(Check(kRanges, in + "'attention' max_launches: 1 }").verdict(), AssertReport::PASS);
+  // No range reached the tracer: nothing is said about where launches were.
+  const char* const none =
+      "trace { kernel { id: 1 name: 'k' } site { id: 1 kernel_id: 1 } step { launch { site: 1 } } }";
+  EXPECT_EQ(Check(none, in + "'mlp' max_launches: 0 }").verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(Check(none, in + "'mlp' min_launches: 1 }").verdict(), AssertReport::INCONCLUSIVE);
+}
+
 TEST(Assert, CapturedIsNotLaunched) {
   const AssertReport report =
       Check(Trace(kServer), R"(expect { kernel: "captured_only" min_launches: 1 })");

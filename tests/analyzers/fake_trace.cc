@@ -90,6 +90,7 @@ class Builder {
     reader_.path_ = absl::StrCat("/traces/", header.pid(), ".hpt");
     PutById(tables.kernels, fake_.kernel());
     PutById(tables.tensor_maps, fake_.tensor_map());
+    PutById(tables.range_paths, fake_.range_path());
     PutById(tables.sites, fake_.site());
     PutById(tables.streams, fake_.stream());
     if (tables.streams.size() == 1) tables.streams.emplace_back().set_id(1);
@@ -101,6 +102,9 @@ class Builder {
       table.id = table.exec_graph_id = graph.id();
       table.node_sites.assign(graph.node_site().begin(), graph.node_site().end());
       for (size_t i = 0; i < table.node_sites.size(); ++i) table.node_ids.push_back(i + 1);
+      table.node_range_paths = {graph.node_range_path().begin(), graph.node_range_path().end()};
+      table.node_process_ranges = {graph.node_process_ranges().begin(),
+                                   graph.node_process_ranges().end()};
       for (const int caveat : graph.caveat()) {
         table.caveats.push_back(static_cast<trace::GraphCaveat>(caveat));
       }

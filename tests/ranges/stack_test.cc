@@ -198,5 +198,14 @@ TEST(NvtxNamesTest, HandlesOfAChainedToolMayComeAgain) {
   EXPECT_EQ(NvtxNames::AddString(nullptr, "s"), NvtxNames::AddString(nullptr, "s"));
 }
 
+TEST(NvtxNamesTest, TorchsNumbersAreNoNames) {
+  EXPECT_EQ(WithoutTorchNumbers("aten::mm, seq = 12, op_id = 34"), "aten::mm");
+  EXPECT_EQ(WithoutTorchNumbers("aten::mm, op_id = 34"), "aten::mm");
+  EXPECT_EQ(WithoutTorchNumbers("aten::mm, seq = 1"), "aten::mm");
+  for (const char* name : {"", "1", "layer 12", ", seq = ", "x, op_id = ", "x, seq = 1, sizes = [2]"}) {
+    EXPECT_EQ(WithoutTorchNumbers(name), name);
+  }
+}
+
 }  // namespace
 }  // namespace hotproof::tracer

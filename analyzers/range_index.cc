@@ -1,0 +1,81 @@
+#include "analyzers/range_index.h"
+
+#include <bit>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+
+namespace hotproof::analyzers {
+namespace {
+
+std::string PayloadText(const trace::RangePath& path) {
+  switch (path.payload_kind()) {
+    case trace::PAYLOAD_UNSIGNED:
+      return absl::StrCat("(", path.payload(), ")");
+    case trace::PAYLOAD_SIGNED:
+      return absl::StrCat("(", static_cast<int64_t>(path.payload()), ")");
+    case trace::PAYLOAD_DOUBLE:
+      return absl::StrCat("(", std::bit_cast<double>(uint64_t{path.payload()}), ")");
+    case trace::PAYLOAD_VARIES:
+      return "(many)";
+    default:
+      return "";
+  }
+}
+
+std::string StepText(const trace::RangePath& path) {
+  if (path.many()) return "(many)";
+  const std::string domain = path.domain().empty() ? "" : absl::StrCat(path.domain(), ":");
+  const std::string text = absl::StrCat(domain, path.name().empty() ? "(unnamed)" : path.name(),
+                                        PayloadText(path));
+  return path.source() == trace::RANGE_START_END ? absl::StrCat("[", text, "]") : text;
+}
+
+}  // namespace
+
+RangeIndex::RangeIndex(const TraceIndex& index) {
+  const trace::Tables& tables = index.tables();
+  if (tables.range_paths.size() <= 1) return;
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> ranges = {{{0, 0}, 0}};
+  const auto append = [&](uint32_t path, std::string& text, bool& many) {
+    std::vector<const trace::RangePath*> steps;
+    for (; path != 0; path = tables.range_paths[path].parent()) {
+      steps.push_back(&tables.range_paths[path]);
+      many |= steps.back()->many();
+    }
+    while (!steps.empty()) {
+      absl::StrAppend(&text, text.empty() ? "" : "/", StepText(*steps.back()));
+      steps.pop_back();
+    }
+  };
+  const auto range_of = [&](uint32_t process, uint32_t thread) {
+    const auto [found, is_new] =
+        ranges.try_emplace({process, thread}, static_cast<uint32_t>(texts_.size()));
+    if (is_new) {
+      std::string text;
+      bool many = false;
+      append(process, text, many);
+      append(thread, text, many);
+      texts_.push_back(std::move(text));
+      many_.push_back(many);
+    }
+    return found->second;
+  };
+  slot_range_.assign(index.slot_count(), 0);
+  for (uint32_t id = 1; id < tables.sites.size(); ++id) {
+    slot_range_[id] = range_of(tables.sites[id].process_ranges(), tables.sites[id].range_path());
+  }
+  for (uint32_t id = 1; id < tables.graphs.size(); ++id) {
+    const trace::GraphTable& graph = tables.graphs[id];
+    const auto at = [](const std::vector<uint32_t>& paths, size_t node) {
+      return node < paths.size() ? paths[node] : 0;
+    };
+    for (size_t node = 0; node < graph.node_sites.size(); ++node) {
+      slot_range_[index.first_slot_of_graph(id) + node] =
+          range_of(at(graph.node_process_ranges, node), at(graph.node_range_paths, node));
+    }
+  }
+}
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,34 @@
+// Which named ranges (NVTX, hotproof_range_push, the torch hook) each slot's launches were in, as text:
+// "[request(7)]/model.layers.3/engine:gemm". In brackets: ranges of the process, open at the time; then the
+// launching thread's. Before a colon: the NVTX domain; in parentheses: the payload. Immutable after it is
+// made; the TraceIndex must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzers/trace_index.h"
+
+namespace hotproof::analyzers {
+
+class RangeIndex {
+ public:
+  explicit RangeIndex(const TraceIndex& index);
+
+  // False: no launch was in any range; the process had none, or they did not reach the tracer.
+  bool any() const { return texts_.size() > 1; }
+  // 0: in none.
+  uint32_t range_of_slot(uint32_t slot) const { return any() ? slot_range_[slot] : 0; }
+  size_t size() const { return texts_.size(); }
+  const std::string& text(uint32_t range) const { return texts_[range]; }
+  // It stands for many: which one it was, below this text, is not known.
+  bool is_many(uint32_t range) const { return many_[range]; }
+
+ private:
+  std::vector<std::string> texts_ = {""};
+  std::vector<bool> many_ = {false};
+  std::vector<uint32_t> slot_range_;
+};
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,205 @@
+"""Names torch's modules and operators to hotproof: a kernel that is launched, or captured into a CUDA graph,
+while `model.layers.3.mlp` runs `aten::mm` is in the range `LlamaForCausalLM/model/layers.3/mlp/aten::mm`.
+
+Modules: `torch.nn.Module.__call__` is wrapped as soon as torch has defined it, so before torch._dynamo is
+imported. Dynamo takes the call it finds then for torch's own and goes straight to `forward` when it traces:
+the wrapper is in no graph, breaks none and changes none. So compiled regions show no modules inside.
+Operators: torch's own NVTX observer (what `torch.autograd.profiler.emit_nvtx` switches on), in C++ and per
+thread; libhotproof.so is the NVTX injection that hears it. It makes way for torch.profiler.
+
+HOTPROOF_TORCH_OPS=modules leaves operators out. Loaded by sitecustomize.py; nothing here imports torch.
+"""
+import ctypes
+import importlib.abc
+import os
+import sys
+import threading
+import weakref
+
+MODULE_FILE = "torch.nn.modules.module"  # defines nn.Module
+torch = None  # the program's, once it has imported it
+
+
+class Names:
+    """Dotted names of modules, from the outermost one that was called."""
+
+    def __init__(self):
+        self._by_id = {}     # id -> (weak reference, dotted name)
+        self._relative = {}  # (name, parent's name) -> bytes
+
+    def of(self, module):
+        known = self._by_id.get(id(module))
+        if known is not None and known[0]() is module:
+            return known[1]
+        root = type(module).__name__
+        for name, part in module.named_modules():  # what was called by itself before is in something now
+            self._by_id[id(part)] = (weakref.ref(part), root + "." + name if name else root)
+        if len(self._by_id) > 1000000:  # modules that come and go
+            self._by_id = {key: value for key, value in self._by_id.items() if value[0]() is not None}
+        return self._by_id[id(module)][1]
+
+    def range_name(self, name, parent):
+        """`name` without what the range around it says already, as bytes."""
+        found = self._relative.get((name, parent))
+        if found is None:
+            short = name[len(parent) + 1:] if parent and name.startswith(parent + ".") else name
+            if len(self._relative) > 100000:
+                self._relative.clear()
+            found = self._relative[(name, parent)] = short.encode("utf-8", "replace")
+        return found
+
+
+class Operators:
+    """torch's NVTX observer, on in each thread that asks, off while torch.profiler is on in it."""
+
+    def __init__(self):
+        self._local = threading.local()
+        self._usable = False
+
+    def ready(self):
+        try:
+            from torch._C._autograd import _disable_profiler, _enable_profiler
+            from torch._C._profiler import ProfilerConfig, ProfilerState, _ExperimentalConfig
+            config = ProfilerConfig(ProfilerState.NVTX, False, False, False, False, False,
+                                    _ExperimentalConfig())
+        except Exception:
+            return  # another torch than this knows: modules only
+        self._on = lambda: _enable_profiler(config, set())
+        self._off = _disable_profiler
+        self._usable = True
+        self._make_way(sys.modules.get("torch.autograd.profiler"))
+
+    def here(self):
+        """This thread's operators are named from now on."""
+        if self._usable and getattr(self._local, "state", None) is None:
+            self._switch_on()
+
+    def _switch_on(self):
+        try:
+            self._on()
+            self._local.state = "on"
+        except Exception:
+            self._local.state = "refused"  # a profiler is on, or this torch has no CUDA
+
+    def _make_way(self, profiler):
+        """torch allows one profiler a thread: ours ends before another begins, and comes back after it."""
+        def before(call):
+            def wrapped(*arguments, **options):
+                if getattr(self._local, "state", None) == "on":
+                    self._off()
+                    self._local.state = "away"
+                return call(*arguments, **options)
+            return wrapped
+
+        def after(call):
+            def wrapped(*arguments, **options):
+                try:
+                    return call(*arguments, **options)
+                finally:
+                    if getattr(self._local, "state", None) == "away":
+                        self._switch_on()
+            return wrapped
+
+        for name, wrap in (("_prepare_profiler", before), ("_enable_profiler", before),
+                           ("_disable_profiler", after)):
+            if hasattr(profiler, name):
+                setattr(profiler, name, wrap(getattr(profiler, name)))
+
+
+def _functions():
+    """libhotproof.so's push and pop; AttributeError where it is not loaded. The GIL is kept: they take
+    less time than giving it away."""
+    library = ctypes.PyDLL(None)
+    push, pop = library.hotproof_range_push, library.hotproof_range_pop
+    push.argtypes, push.restype = [ctypes.c_char_p], ctypes.c_int
+    pop.argtypes, pop.restype = [], ctypes.c_int
+    return push, pop
+
+
+def wrap_module_call(module_class, push, pop, operators):
+    names, local, original = Names(), threading.local(), module_class.__call__
+
+    def __call__(self, *args, **kwargs):
+        if torch.compiler.is_compiling():  # a constant to Dynamo, should it come here after all
+            return original(self, *args, **kwargs)
+        try:
+            parents = local.parents
+        except AttributeError:
+            parents = local.parents = [""]
+            operators.here()
+        try:
+            name = names.of(self)
+        except Exception:
+            name = type(self).__name__
+        push(names.range_name(name, parents[-1]))
+        parents.append(name)
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            parents.pop()
+            pop()
+
+    # Dynamo decides by its file whether it looks at a function: at this one as at the one it wraps.
+    __call__.__code__ = __call__.__code__.replace(co_filename=original.__code__.co_filename)
+    module_class.__call__ = __call__
+
+
+class _AfterImport(importlib.abc.MetaPathFinder):
+    """Calls `actions[name](module)` right after the module `name` was executed."""
+
+    def __init__(self, actions):
+        self._actions, self._busy = actions, threading.local()
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self._actions or getattr(self._busy, "name", None) == name:
+            return None
+        self._busy.name = name
+        try:
+            spec = self._find(name, path, target)
+        finally:
+            self._busy.name = None
+        if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
+            return spec
+        action, execute = self._actions[name], spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            try:
+                action(module)
+            except Exception as error:
+                sys.stderr.write("hotproof: the torch hook is off: %r\n" % (error,))
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+    def _find(self, name, path, target):
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None) if finder is not self else None
+            spec = find(name, path, target) if find is not None else None
+            if spec is not None:
+                return spec
+        return None
+
+
+def install():
+    """Readies the hook for when torch is imported. Raises AttributeError where libhotproof.so is missing."""
+    push, pop = _functions()
+    operators = Operators()
+
+    original = {}
+
+    def on_module_file(module):
+        global torch
+        torch = sys.modules["torch"]
+        original[module.Module] = module.Module.__call__
+        wrap_module_call(module.Module, push, pop, operators)
+
+    def on_torch(module):
+        if not hasattr(getattr(module, "compiler", None), "is_compiling"):  # before torch 2.3
+            for module_class, call in original.items():
+                module_class.__call__ = call
+        if os.environ.get("HOTPROOF_TORCH_OPS") != "modules":
+            operators.ready()
+            operators.here()
+
+    sys.meta_path.insert(0, _AfterImport({MODULE_FILE: on_module_file, "torch": on_torch}))

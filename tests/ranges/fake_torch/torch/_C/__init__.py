@@ -1,0 +1,1 @@
+from . import _autograd, _profiler  # noqa: F401

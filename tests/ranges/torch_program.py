@@ -1,0 +1,71 @@
+"""Runs modules and operators of the stand-in torch. Launches are told apart by their grid."""
+import subprocess
+import sys
+import threading
+
+import sitecustomize
+import torch
+from torch._ops import device
+
+assert sitecustomize.chained, "the program's own sitecustomize did not run"
+assert not any("hotproof" in path for path in sys.path), sys.path
+if sys.argv[1:] == ["child"]:
+    torch.mm(9)
+    sys.exit()
+
+
+class Linear(torch.nn.Module):
+    def __init__(self, grid):
+        super().__init__()
+        self.grid = grid
+
+    def forward(self):
+        torch.mm(self.grid)
+
+
+class Sequence(torch.nn.Module):
+    def forward(self):
+        for part in self.parts.values():
+            part()
+
+
+class Model(Sequence):
+    pass
+
+
+class Failing(torch.nn.Module):
+    def forward(self):
+        torch.mm(5)
+        raise ValueError
+
+
+torch.mm(4)  # in no module
+model = Model(layers=Sequence(gate=Linear(1), up=Linear(2)), head=Linear(3))
+model.parts["head"]()  # known by itself first
+model()
+graph = torch.capture(model)
+torch.replay(graph)
+torch.replay(graph)
+for _ in range(2):
+    try:
+        Failing()()
+    except ValueError:
+        pass
+with torch.autograd.profiler.profile():  # ours makes way
+    Linear(6)()
+Linear(7)()
+
+
+def worker():
+    device().use()
+    Linear(8)()
+
+
+thread = threading.Thread(target=worker)
+thread.start()
+thread.join()
+torch.compiler.compiling = True
+model()  # traced: no module is named
+torch.compiler.compiling = False
+assert model.__call__.__func__.__code__.co_filename == torch.nn.modules.module.__file__
+subprocess.run([sys.executable, __file__, "child"], check=True)
