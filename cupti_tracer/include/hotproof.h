@@ -1,8 +1,7 @@
 /* What a program may tell hotproof. All of it is optional: the functions are libhotproof.so's, which
    `hotproof run` preloads, and without it the inline ones below do nothing. Any thread; nothing fails.
    C and C++; link nothing. */
-#ifndef HOTPROOF_H_
-#define HOTPROOF_H_
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,6 +30,4 @@ static inline int hotproof_pop_if_loaded(void) {
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif
