@@ -27,8 +27,11 @@ std::string PayloadText(const trace::RangePath& path) {
 std::string StepText(const trace::RangePath& path) {
   if (path.many()) return "(many)";
   const std::string domain = path.domain().empty() ? "" : absl::StrCat(path.domain(), ":");
-  const std::string text = absl::StrCat(domain, path.name().empty() ? "(unnamed)" : path.name(),
-                                        PayloadText(path));
+  std::string text = absl::StrCat(domain, path.name().empty() ? "(unnamed)" : path.name(),
+                                  PayloadText(path));
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';  // a line of a table stays one
+  }
   return path.source() == trace::RANGE_START_END ? absl::StrCat("[", text, "]") : text;
 }
 
