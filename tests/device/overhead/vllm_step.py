@@ -71,6 +71,7 @@ def main():
     parser.add_argument("--tokens", type=int, default=192)
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--kv-cache-gib", type=float, default=1.5, help="of the GPU's memory, for each engine")
+    parser.add_argument("--in-process", action="store_true", help="the engine in the worker: no process of its own")
     parser.add_argument("--worker", action="store_true")
     parser.add_argument("--dry", action="store_true")
     args = parser.parse_args()
@@ -80,8 +81,7 @@ def main():
     modes = environments(args, tempfile.mkdtemp())
     command = [sys.executable, os.path.abspath(__file__), "--worker", "--model", args.model, "--batch", str(args.batch),
                "--tokens", str(args.tokens), "--kv-cache-gib", str(args.kv_cache_gib)]
-    # The engine in the worker itself: what is preloaded is then in the process that launches.
-    common = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
+    common = {"VLLM_ENABLE_V1_MULTIPROCESSING": str(int(not args.in_process))}
     if args.dry:
         for mode, variables in modes.items():
             print(json.dumps({"mode": mode, "environment": {**common, **variables}, "command": command}))
