@@ -40,8 +40,11 @@ class Checker {
                             BoundsText(bounds), absl::StrCat(tally.selected.launches)));
       if (tally.selected.possible > 0) {
         const std::string unknown = absl::StrCat(
-            tally.selected.possible, " more launches of unknown shape may belong to it");
+            tally.selected.possible, " more launches of unknown ", Unknown(), " may belong to it");
         AddReason(unknown, &checks.back());
+        if (expectation_.selection.code) {
+          AddReason(expectation_.selection.code->why_incomplete, &checks.back());
+        }
       }
     }
     if (expectation_.share) {
@@ -54,7 +57,7 @@ class Checker {
                                           tally.selected.launches, all)));
       const uint64_t possible = tally.selected.possible + tally.others.possible;
       if (possible > 0) {
-        AddReason(absl::StrCat(possible, " launches of unknown shape may change it"),
+        AddReason(absl::StrCat(possible, " launches of unknown ", Unknown(), " may change it"),
                   &checks.back());
       }
     }
@@ -70,6 +73,12 @@ class Checker {
   }
 
  private:
+  // What may be unknown of a launch so that it counts as possible.
+  const char* Unknown() const {
+    const Selection& selection = expectation_.selection;
+    return !selection.code ? "shape" : selection.shape ? "shape or cubin" : "cubin";
+  }
+
   report::Check Make(const Tally& tally, std::span<const ProcessAnalysis* const> processes,
                      Verdict verdict, const std::string& quantity, const std::string& expected,
                      const std::string& got) const {

@@ -99,9 +99,24 @@ absl::StatusOr<Selection> CompileSelection(const expectations::Expectation& sour
     if (!shape.ok()) return shape.status();
     selection.shape = *shape;
   }
+  if (!source.cubin_of().empty() || source.has_device_code()) {
+    const expectations::DeviceCode& found = source.device_code();
+    if (found.cubin_hashes().empty() && found.ptx_kernels().empty() && found.unreadable() == 0) {
+      return Invalid(absl::StrCat("the device code of '", source.cubin_of(), "' was not read"));
+    }
+    auto code = std::make_shared<Selection::Code>();
+    code->file = source.cubin_of();
+    code->cubins.insert(found.cubin_hashes().begin(), found.cubin_hashes().end());
+    code->ptx_kernels.insert(found.ptx_kernels().begin(), found.ptx_kernels().end());
+    if (found.unreadable() > 0) {
+      code->why_incomplete = absl::StrCat(found.unreadable(), " parts of ", code->file,
+                                          " could not be read: ", found.why_unreadable());
+    }
+    selection.code = std::move(code);
+  }
   if (source.kind().empty()) {
     // A path or shape asks for GEMMs; a kernel's name says enough by itself.
-    if (!selection.kernel && (selection.path || selection.shape))
+    if (!selection.kernel && !selection.code && (selection.path || selection.shape))
       selection.kind = catalog::Kind::kGemm;
   } else if (source.kind() != "any") {
     selection.kind = catalog::ParseKind(source.kind());
@@ -148,8 +163,9 @@ absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& 
   if (!bounds.ok()) return bounds.status();
   compiled.bounds = *bounds;
   if (!source.share().empty()) {
-    if (!compiled.selection.kernel && !compiled.selection.path && !compiled.selection.range) {
-      return Invalid("share without kernel, path or range is always 1; say whose share is meant");
+    if (!compiled.selection.kernel && !compiled.selection.path && !compiled.selection.range &&
+        !compiled.selection.code) {
+      return Invalid("share without kernel, path, cubin_of or range is always 1; say whose share is meant");
     }
     const auto share = ParseRatio("share", source.share());
     if (!share.ok()) return share.status();

@@ -24,7 +24,8 @@ std::string OperandsOf(const catalog::KernelClass& kernel_class) {
   return operands;
 }
 
-report::Gemm ConstantsOf(const TraceIndex& index, uint32_t site) {
+report::Gemm ConstantsOf(const ProcessAnalysis& process, uint32_t site) {
+  const TraceIndex& index = *process.index;
   const KernelInfo& kernel = index.kernel(index.kernel_of_site(site));
   const catalog::KernelClass& kernel_class = kernel.kernel_class;
   const Shape& shape = index.shape_of_site(site);
@@ -44,6 +45,8 @@ report::Gemm ConstantsOf(const TraceIndex& index, uint32_t site) {
   row.set_operands(OperandsOf(kernel_class));
   row.set_tile(kernel_class.tile);
   row.set_arch(kernel_class.arch);
+  const std::string other = OtherArchitecture(process, kernel);
+  if (!other.empty()) row.add_flags(absl::StrCat(kernel_class.arch, "_on_", other));
   row.set_cubin_hash(kernel.cubin_hash);
   if (!shape.complete()) {
     row.set_variant(index.VariantOfSite(site));
@@ -57,7 +60,8 @@ std::string KeyOf(const TraceIndex& index, uint32_t site, const report::Gemm& ro
   return absl::StrJoin(
       std::vector<std::string>{DimText(shape.n), DimText(shape.k), DimText(shape.m),
                                DimText(shape.batch), row.path(), row.kernel(), row.cubin_hash(),
-                               row.library(), row.variant(), row.provenance()},
+                               row.library(), row.variant(), row.provenance(),
+                               absl::StrJoin(row.flags(), " ")},
       "\x1f");
 }
 
@@ -77,7 +81,7 @@ std::vector<uint32_t> HotPath::RowsOfSites(const ProcessAnalysis& process) {
   std::vector<uint32_t> row_of_site(index.site_count(), kNoRow);
   for (uint32_t site = 1; site < index.site_count(); ++site) {
     if (index.kind_of_site(site) != catalog::Kind::kGemm) continue;
-    report::Gemm constants = ConstantsOf(index, site);
+    report::Gemm constants = ConstantsOf(process, site);
     const uint32_t row = rows_.RowOf(KeyOf(index, site, constants));
     if (row == info_.size()) info_.push_back({std::move(constants), {}, {}});
     row_of_site[site] = row;

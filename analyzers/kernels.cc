@@ -10,14 +10,18 @@ void Kernels::Merge(const ProcessAnalysis& process) {
   std::vector<uint32_t> row_of_kernel(index.kernel_count());
   for (uint32_t id = 0; id < index.kernel_count(); ++id) {
     const KernelInfo& kernel = index.kernel(id);
-    row_of_kernel[id] = rows_.RowOf(absl::StrCat(kernel.canonical, "\x1f", kernel.cubin_hash));
+    std::string arch = kernel.kernel_class.arch;
+    const std::string other = OtherArchitecture(process, kernel);
+    if (!other.empty()) absl::StrAppend(&arch, " on ", other);
+    row_of_kernel[id] =
+        rows_.RowOf(absl::StrCat(kernel.canonical, "\x1f", kernel.cubin_hash, "\x1f", arch));
     if (row_of_kernel[id] < info_.size()) continue;
     report::Kernel& row = info_.emplace_back();
     row.set_kernel(kernel.canonical);
     row.set_name(kernel.name);
     row.set_kind(std::string(catalog::KindName(kernel.kernel_class.kind)));
     row.set_path(std::string(catalog::PathName(kernel.kernel_class.path)));
-    row.set_arch(kernel.kernel_class.arch);
+    row.set_arch(arch);
     row.set_cubin_hash(kernel.cubin_hash);
   }
   std::vector<uint32_t> row_of_site(index.site_count());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "absl/strings/str_cat.h"
+
 namespace hotproof::analyzers {
 namespace {
 
@@ -32,6 +34,19 @@ TimeSums TimesIn(const ProcessAnalysis& process, uint32_t slot, PhaseChoice phas
     sums.exclusive_ns += warmup.exclusive_ns;
   }
   return sums;
+}
+
+std::string OtherArchitecture(const ProcessAnalysis& process, const KernelInfo& kernel) {
+  uint32_t of_devices = 0;
+  for (const trace::Device& device : process.header().devices()) {
+    const uint32_t number =
+        10 * device.compute_capability_major() + device.compute_capability_minor();
+    if (of_devices != 0 && number != of_devices) return "";
+    of_devices = number;
+  }
+  const bool differs = of_devices != 0 && kernel.architecture != 0 &&
+                       kernel.architecture != of_devices;
+  return differs ? absl::StrCat("sm", of_devices) : "";
 }
 
 uint32_t Rows::RowOf(const std::string& key) {

@@ -19,26 +19,25 @@ namespace {
 
 constexpr size_t kNearNames = 3;
 
-// Whether the launches of one site are in a selection, or may be.
+// Whether the launches of one site are in a selection, or may be; the least of several conditions holds.
 enum class Membership { kOut, kPossible, kIn };
 
 class SiteMatcher {
  public:
   SiteMatcher(const Selection& selection, const TraceIndex& index)
-      : selection_(selection), index_(index), kernel_matches_(index.kernel_count(), true) {
-    if (!selection.kernel) return;
+      : selection_(selection), index_(index) {
     for (uint32_t id = 0; id < index.kernel_count(); ++id) {
-      const KernelInfo& kernel = index.kernel(id);
-      kernel_matches_[id] = id != 0 && (RE2::PartialMatch(kernel.name, *selection.kernel) ||
-                                        RE2::PartialMatch(kernel.canonical, *selection.kernel));
+      const Membership named = OfName(id);
+      kernels_.push_back(named == Membership::kOut ? named : std::min(named, OfCode(id)));
     }
   }
 
   Membership Of(uint32_t site) const {
-    if (!kernel_matches_[index_.kernel_of_site(site)]) return Membership::kOut;
+    const Membership of_kernel = kernels_[index_.kernel_of_site(site)];
+    if (of_kernel == Membership::kOut) return of_kernel;
     if (selection_.path && index_.path_of_site(site) != *selection_.path) return Membership::kOut;
     if (selection_.kind && index_.kind_of_site(site) != *selection_.kind) return Membership::kOut;
-    return OfShape(site);
+    return std::min(of_kernel, OfShape(site));
   }
 
   // Of the GEMMs among which a share is taken: those of the selected shape.
@@ -47,6 +46,28 @@ class SiteMatcher {
   }
 
  private:
+  Membership OfName(uint32_t kernel_id) const {
+    if (!selection_.kernel) return Membership::kIn;
+    const KernelInfo& kernel = index_.kernel(kernel_id);
+    const bool matches = kernel_id != 0 && (RE2::PartialMatch(kernel.name, *selection_.kernel) ||
+                                            RE2::PartialMatch(kernel.canonical, *selection_.kernel));
+    return matches ? Membership::kIn : Membership::kOut;
+  }
+
+  Membership OfCode(uint32_t kernel_id) const {
+    if (!selection_.code) return Membership::kIn;
+    const Selection::Code& code = *selection_.code;
+    const trace::Kernel* kernel =
+        kernel_id != 0 && kernel_id < index_.tables().kernels.size()
+            ? &index_.tables().kernels[kernel_id]
+            : nullptr;
+    if (kernel == nullptr || kernel->cubin_hash() == 0) return Membership::kPossible;
+    if (code.cubins.contains(kernel->cubin_hash())) return Membership::kIn;
+    return !code.why_incomplete.empty() || code.ptx_kernels.contains(kernel->name())
+               ? Membership::kPossible
+               : Membership::kOut;
+  }
+
   Membership OfShape(uint32_t site) const {
     if (!selection_.shape) return Membership::kIn;
     // A kernel of unknown kind may be a GEMM; one that is something else has no such shape.
@@ -62,7 +83,7 @@ class SiteMatcher {
 
   const Selection& selection_;
   const TraceIndex& index_;
-  std::vector<bool> kernel_matches_;
+  std::vector<Membership> kernels_;  // by id: what the kernel alone says
 };
 
 // Whether the launches of each slot are in the ranges asked for. A range that stands for many may be one of
@@ -118,6 +139,7 @@ std::string WhyUncertain(const ProcessAnalysis& process, PhaseChoice phase) {
 std::string Selection::Text() const {
   std::vector<std::string> parts;
   if (kernel) parts.push_back(absl::StrCat("kernel /", kernel_pattern, "/"));
+  if (code) parts.push_back(absl::StrCat("cubin of ", code->file));
   if (path) parts.push_back(absl::StrCat("path ", std::string(catalog::PathName(*path))));
   if (shape) parts.push_back(absl::StrCat("shape ", shape->n, "x", shape->k));
   if (kind && (*kind != catalog::Kind::kGemm || !(path || shape))) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "absl/container/flat_hash_set.h"
 #include "analyzers/decision.h"
 #include "analyzers/process_analysis.h"
 #include "proto/report.pb.h"
@@ -27,6 +28,14 @@ struct Selection {
     uint32_t n, k;
   };
   std::optional<NxK> shape;
+  // Kernels of the device code of one file.
+  struct Code {
+    std::string file;
+    absl::flat_hash_set<uint64_t> cubins;          // hashes
+    absl::flat_hash_set<std::string> ptx_kernels;  // may have been compiled by the driver
+    std::string why_incomplete;  // set: some of it could not be read, any unknown cubin may be of it
+  };
+  std::shared_ptr<const Code> code;  // null: any
   std::string range_pattern;
   std::shared_ptr<const re2::RE2> range;  // null: any, none included
 

@@ -47,6 +47,12 @@ void TraceIndex::ClassifyKernels(const catalog::Classifier& classifier) {
     if (info.kernel_class.kind == catalog::Kind::kGemm) {
       layouts[id] = classifier.LayoutsOf(info.name, info.kernel_class);
     }
+    // What the cubin says weighs more than what a name says.
+    info.architecture = kernel.architecture();
+    if (info.architecture != 0) {
+      info.kernel_class.arch =
+          absl::StrCat("sm", info.architecture, kernel.architecture_suffix());
+    }
     if (kernel.cubin_hash() != 0) info.cubin_hash = absl::StrFormat("%016x", kernel.cubin_hash());
   }
   sites_.resize(std::max<size_t>(tables_->sites.size(), 1));

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzers/expectations.h"
 #include "cli/assert_output.h"
+#include "cli/device_code.h"
 #include "cli/exit_codes.h"
 #include "cli/load_run.h"
 #include "cli/render/json.h"
@@ -31,7 +32,7 @@ namespace {
 struct Options {
   std::vector<std::string> paths;
   std::string expect_file;
-  std::string kernel, path, shape, kind, range, share, time_share;
+  std::string kernel, path, shape, kind, cubin_of, range, share, time_share;
   std::optional<uint64_t> launches, min_launches, max_launches;
   std::optional<std::string> processes, phase;
   std::optional<uint32_t> expect_processes;
@@ -50,6 +51,21 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   std::string message;
 };
 
+// Looks into the file that each expectation names as its kernels' origin.
+absl::Status FillInDeviceCode(expectations::Expectations& source) {
+  for (expectations::Expectation& expectation : *source.mutable_expect()) {
+    if (expectation.cubin_of().empty() || expectation.has_device_code()) continue;
+    const auto found = ReadDeviceCode(expectation.cubin_of());
+    if (!found.ok()) return found.status();
+    expectations::DeviceCode& code = *expectation.mutable_device_code();
+    code.mutable_cubin_hashes()->Add(found->cubin_hashes.begin(), found->cubin_hashes.end());
+    for (const std::string& kernel : found->ptx_kernels) code.add_ptx_kernels(kernel);
+    code.set_unreadable(found->unreadable);
+    code.set_why_unreadable(found->why_unreadable);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<expectations::Expectations> ReadExpectFile(const std::string& path) {
   std::ifstream file(path);
   std::stringstream text;
@@ -67,6 +83,9 @@ absl::StatusOr<expectations::Expectations> ReadExpectFile(const std::string& pat
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": ", error.message, "; see proto/expectations.proto for what may be written"));
   }
+  if (const absl::Status status = FillInDeviceCode(parsed); !status.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
+  }
   const auto compiled = analyzers::CompileExpectations(parsed);
   if (!compiled.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", compiled.status().message()));
@@ -76,7 +95,8 @@ absl::StatusOr<expectations::Expectations> ReadExpectFile(const std::string& pat
 
 bool HasFlagExpectation(const Options& options) {
   const bool selects = !options.kernel.empty() || !options.path.empty() || !options.shape.empty() ||
-                       !options.kind.empty() || !options.range.empty();
+                       !options.kind.empty() || !options.cubin_of.empty() ||
+                       !options.range.empty();
   const bool bounds = options.launches || options.min_launches || options.max_launches ||
                       !options.share.empty() || !options.time_share.empty();
   return selects || bounds;
@@ -89,6 +109,7 @@ expectations::Expectation FlagExpectation(const Options& options) {
   expectation.set_shape(options.shape);
   expectation.set_kind(options.kind);
   expectation.set_range(options.range);
+  expectation.set_cubin_of(options.cubin_of);
   expectation.set_share(options.share);
   expectation.set_time_share(options.time_share);
   if (options.launches) expectation.set_launches(*options.launches);
@@ -106,6 +127,7 @@ absl::StatusOr<analyzers::CompiledExpectations> Compile(const Options& options) 
     source = *std::move(file);
   }
   if (HasFlagExpectation(options)) *source.add_expect() = FlagExpectation(options);
+  if (const absl::Status status = FillInDeviceCode(source); !status.ok()) return status;
   if (options.expect_processes) source.set_processes(*options.expect_processes);
   if (options.phase)
     source.set_phase(*options.phase == "all" ? expectations::ALL : expectations::STEADY);
@@ -247,6 +269,13 @@ CLI::App* AddAssert(CLI::App& app, int& exit_code) {
                    "Launches in these named ranges: RE2 pattern, anywhere in e.g. "
                    "model.layers.3/mlp")
       ->type_name("RE2")
+      ->check(not_empty)
+      ->group(selection);
+  command
+      ->add_option("--cubin-of", options->cubin_of,
+                   "Launches of the kernels that this library, program or cubin embeds, "
+                   "by the hash of the cubin that was loaded")
+      ->type_name("FILE")
       ->check(not_empty)
       ->group(selection);
   const char* const bounds = "What is expected of them";

@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace hotproof::tracer {
@@ -19,33 +20,69 @@ bool NamesALaunch(std::string_view names) {
   return false;
 }
 
-}  // namespace
+constexpr uint16_t kCudaMachine = 190;  // EM_CUDA
 
-bool LaunchesFromDevice(std::span<const uint8_t> cubin) {
+// The header of an ELF file with sections; nothing else.
+bool ReadHeader(std::span<const uint8_t> file, Elf64_Ehdr* header) {
+  if (file.size() < sizeof *header) return false;
+  std::memcpy(header, file.data(), sizeof *header);
+  return std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+         header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_shentsize == sizeof(Elf64_Shdr);
+}
+
+// Calls `visit` with the bytes of each section of `type`, until it returns true.
+template <typename Visit>
+bool AnySection(std::span<const uint8_t> file, uint32_t type, Visit&& visit) {
   Elf64_Ehdr header;
-  if (cubin.size() < sizeof header) return false;
-  std::memcpy(&header, cubin.data(), sizeof header);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr)) {
-    return false;
-  }
+  if (!ReadHeader(file, &header)) return false;
   for (size_t i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr section;
-    if (header.e_shoff > cubin.size() ||
-        (cubin.size() - header.e_shoff) / sizeof section <= i) {
+    if (header.e_shoff > file.size() || (file.size() - header.e_shoff) / sizeof section <= i) {
       return false;
     }
-    std::memcpy(&section, cubin.data() + header.e_shoff + i * sizeof section, sizeof section);
-    if (section.sh_type != SHT_STRTAB || section.sh_offset > cubin.size() ||
-        section.sh_size > cubin.size() - section.sh_offset) {
+    std::memcpy(&section, file.data() + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != type || section.sh_offset > file.size() ||
+        section.sh_size > file.size() - section.sh_offset) {
       continue;
     }
-    if (NamesALaunch({reinterpret_cast<const char*>(cubin.data()) + section.sh_offset,
-                      static_cast<size_t>(section.sh_size)})) {
+    if (visit(std::string_view(reinterpret_cast<const char*>(file.data()) + section.sh_offset,
+                               static_cast<size_t>(section.sh_size)))) {
       return true;
     }
   }
   return false;
+}
+
+// The letter behind "-arch sm_<number>" in ptxas' note of its options.
+std::string SuffixIn(std::string_view note, uint32_t number) {
+  const std::string option = "-arch sm_" + std::to_string(number);
+  const size_t at = note.find(option);
+  if (at == std::string_view::npos || at + option.size() >= note.size()) return "";
+  const char letter = note[at + option.size()];
+  return letter >= 'a' && letter <= 'z' ? std::string(1, letter) : "";
+}
+
+}  // namespace
+
+bool LaunchesFromDevice(std::span<const uint8_t> cubin) {
+  return AnySection(cubin, SHT_STRTAB, NamesALaunch);
+}
+
+CubinArchitecture ArchitectureOf(std::span<const uint8_t> cubin) {
+  Elf64_Ehdr header;
+  if (!ReadHeader(cubin, &header) || header.e_machine != kCudaMachine) return {};
+  CubinArchitecture architecture;
+  if (header.e_ident[EI_ABIVERSION] < 8) {
+    architecture.number = header.e_flags & 0xff;
+    if ((header.e_flags & 0x800) != 0) architecture.suffix = "a";
+    return architecture;
+  }
+  architecture.number = header.e_flags >> 8 & 0xff;
+  AnySection(cubin, SHT_NOTE, [&](std::string_view note) {
+    architecture.suffix = SuffixIn(note, architecture.number);
+    return !architecture.suffix.empty();
+  });
+  return architecture;
 }
 
 }  // namespace hotproof::tracer

@@ -119,10 +119,15 @@ void Sites::OnCallEntered() { loads_in_call = 0; }
 
 void Sites::OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cubin,
                            size_t cubin_bytes) {
-  last_loaded = {context, module_id, cubin == nullptr ? 0 : XXH3_64bits(cubin, cubin_bytes)};
+  last_loaded = {context, module_id};
   ++loads_in_call;
-  if (cubin != nullptr &&
-      LaunchesFromDevice({static_cast<const uint8_t*>(cubin), cubin_bytes})) {
+  if (cubin == nullptr) return;
+  const std::span bytes(static_cast<const uint8_t*>(cubin), cubin_bytes);
+  const CubinArchitecture architecture = ArchitectureOf(bytes);
+  last_loaded.cubin_hash = XXH3_64bits(cubin, cubin_bytes);
+  last_loaded.architecture = architecture.number;
+  architecture.suffix.copy(last_loaded.suffix, sizeof last_loaded.suffix - 1);
+  if (LaunchesFromDevice(bytes)) {
     file_.CountProblem(ProblemKind::kDeviceLaunchPossible, "a loaded module calls the device runtime");
   }
 }
@@ -175,7 +180,9 @@ KernelInfo* Sites::InternKernelLocked(std::string name, const LoadedModule& modu
                        .module_id = module.id,
                        .cubin_hash = cubin_hash,
                        .parameter_offsets = stored.offsets,
-                       .parameter_sizes = stored.sizes});
+                       .parameter_sizes = stored.sizes,
+                       .architecture = module.architecture,
+                       .architecture_suffix = module.suffix});
   }
   return kernel;
 }

@@ -48,6 +48,8 @@ struct LoadedModule {
   CUcontext context = nullptr;  // ids begin anew in each context
   uint32_t id = 0;
   uint64_t cubin_hash = 0;
+  uint32_t architecture = 0;  // ArchitectureOf
+  char suffix[4] = "";
 };
 
 class Sites {

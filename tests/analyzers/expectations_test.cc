@@ -60,6 +60,50 @@ TEST(Assert, LaunchesInSteadyOnly) {
   EXPECT_EQ(all.verdict(), AssertReport::PASS);
 }
 
+// A library's kernel (cubin 17), the same name of another library (18), one whose cubin is not known and
+// one that may be the library's PTX, compiled by the driver (19).
+const std::string kModules = R"trace(
+  kernel { id: 1 name: "my_fp8_gemm" cubin_hash: 17 } kernel { id: 2 name: "my_fp8_gemm" cubin_hash: 18 }
+  kernel { id: 3 name: "mystery" } kernel { id: 4 name: "from_ptx" cubin_hash: 19 }
+  site { id: 1 kernel_id: 1 } site { id: 2 kernel_id: 2 } site { id: 3 kernel_id: 3 } site { id: 4 kernel_id: 4 }
+  step { launch { site: 1 times: 7 } } step { launch { site: 2 times: 5 } }
+)trace";
+std::string OfCode(const std::string& code, const std::string& bounds) {
+  return "expect { cubin_of: \"my.so\" device_code { " + code + " } " + bounds + " } phase: ALL";
+}
+
+TEST(Assert, CubinsTellWhoseKernelItIs) {
+  const std::string ours = "cubin_hashes: 17 cubin_hashes: 99";
+  const AssertReport report = Check(Trace(kModules), OfCode(ours, "launches: 7"));
+  EXPECT_EQ(report.verdict(), AssertReport::PASS);
+  EXPECT_THAT(report.checks(0).expectation(), HasSubstr("cubin of my.so"));
+  EXPECT_EQ(Check(Trace(kModules), OfCode(ours, "min_launches: 8")).verdict(), AssertReport::FAIL);
+  EXPECT_EQ(Check(Trace(kModules), OfCode("cubin_hashes: 99", "max_launches: 0")).verdict(),
+            AssertReport::PASS);
+  EXPECT_EQ(Check(Trace(kModules), OfCode(ours, "kernel: \"other\" max_launches: 0")).verdict(),
+            AssertReport::PASS);
+  EXPECT_THAT(Error("expect { cubin_of: \"my.so\" launches: 1 }"), HasSubstr("was not read"));
+}
+
+TEST(Assert, ACubinThatIsNotKnownMayBeOfTheFile) {
+  const std::string ours = "cubin_hashes: 17";
+  const std::string unknown = Trace(kModules + "step { launch { site: 3 times: 2 } }");
+  const AssertReport report = Check(unknown, OfCode(ours, "min_launches: 8"));
+  EXPECT_EQ(report.verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(report.checks(0).reason(), HasSubstr("2 more launches of unknown cubin"));
+  EXPECT_EQ(Check(unknown, OfCode(ours, "min_launches: 7")).verdict(), AssertReport::PASS);
+
+  const std::string compiled = Trace(kModules + "step { launch { site: 4 times: 2 } }");
+  EXPECT_EQ(Check(compiled, OfCode(ours, "launches: 7")).verdict(), AssertReport::PASS);
+  EXPECT_EQ(Check(compiled, OfCode(ours + " ptx_kernels: \"from_ptx\"", "launches: 7")).verdict(),
+            AssertReport::INCONCLUSIVE);
+
+  const AssertReport part = Check(
+      Trace(kModules), OfCode(ours + " unreadable: 3 why_unreadable: \"LZ4\"", "launches: 12"));
+  EXPECT_EQ(part.verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(part.checks(0).reason(), HasSubstr("3 parts of my.so could not be read: LZ4"));
+}
+
 TEST(Assert, AFailureShowsWhatRanInstead) {
   const AssertReport report =
       Check(Trace(kServer), R"(expect { kernel: "my_fp8_splitk_gemm" launches: 256 })");

@@ -1,0 +1,104 @@
+// On what nvcc 13.0.88 makes of one kernel (device_code/make_fixtures.sh).
+#include "cli/device_code.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace hotproof::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+const std::string kFolder = HOTPROOF_SOURCE_DIR "/tests/cli/device_code/";
+
+std::string Content(const std::string& name) {
+  std::ifstream file(kFolder + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+DeviceCode Find(const std::string& bytes) {
+  return FindDeviceCode({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+}
+uint64_t Hash(const std::string& bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+TEST(DeviceCodeTest, ACubinIsHashedAsItIs) {
+  const std::string cubin = Content("sm_90a.cubin");
+  ASSERT_FALSE(cubin.empty());
+  const DeviceCode code = Find(cubin);
+  EXPECT_THAT(code.cubin_hashes, ElementsAre(Hash(cubin)));
+  EXPECT_EQ(code.unreadable, 0u);
+}
+
+TEST(DeviceCodeTest, AFatBinaryHoldsTheSameCubinsCompressedOrNot) {
+  const uint64_t sm_80 = Hash(Content("sm_80.cubin")), sm_90a = Hash(Content("sm_90a.cubin"));
+  const DeviceCode plain = Find(Content("plain.fatbin")), packed = Find(Content("packed.fatbin"));
+  EXPECT_THAT(plain.cubin_hashes, UnorderedElementsAre(sm_80, sm_90a));
+  EXPECT_TRUE(plain.ptx_kernels.empty());
+  EXPECT_THAT(packed.cubin_hashes, UnorderedElementsAre(sm_80, sm_90a));
+  EXPECT_THAT(packed.ptx_kernels, ElementsAre("_Z22hotproof_fixture_scalePffi"));
+  EXPECT_EQ(plain.unreadable + packed.unreadable, 0u);
+}
+
+TEST(DeviceCodeTest, FindsThemAnywhereInAFile) {
+  // Numbers that only look like the beginning of one, then one in a section, then a cubin by itself.
+  const std::string looks_like = "\x50\xed\x55\xba\x7f" "ELF" + std::string(60, '\x02');
+  const std::string file = std::string(100, 'x') + looks_like + Content("packed.fatbin") +
+                           std::string(6, '\0') + Content("sm_90a.cubin") + "tail";
+  const DeviceCode code = Find(file);
+  EXPECT_EQ(code.cubin_hashes, Find(Content("packed.fatbin")).cubin_hashes);
+  EXPECT_EQ(code.ptx_kernels.size(), 1u);
+  EXPECT_EQ(code.unreadable, 0u);
+}
+
+TEST(DeviceCodeTest, WhatCannotBeUnpackedIsSaidAndTheRestRead) {
+  std::string file = Content("packed.fatbin");
+  // The second entry's flags: LZ4 in place of zstd.
+  const size_t first_payload = 16 + 80, first_bytes = 368, flags = first_payload + first_bytes + 40;
+  ASSERT_EQ(file[flags + 1], '\x80');
+  file[flags + 1] = '\x20';
+  DeviceCode code = Find(file);
+  EXPECT_EQ(code.unreadable, 1u);
+  EXPECT_THAT(code.why_unreadable, HasSubstr("LZ4"));
+  EXPECT_EQ(code.cubin_hashes.size(), 1u);
+  file = Content("packed.fatbin");
+  file[first_payload + first_bytes + 64] ^= 1;  // the second entry's frame
+  code = Find(file);
+  EXPECT_EQ(code.unreadable, 1u);
+  EXPECT_THAT(code.why_unreadable, HasSubstr("damaged zstd"));
+  EXPECT_EQ(code.cubin_hashes.size(), 1u);
+}
+
+TEST(DeviceCodeTest, DamageIsNotReadBeyondTheEnd) {
+  for (const char* name : {"plain.fatbin", "packed.fatbin", "sm_80.cubin"}) {
+    const std::string whole = Content(name);
+    for (size_t bytes = 0; bytes < whole.size(); bytes += 7) Find(whole.substr(0, bytes));
+    for (size_t at = 0; at < whole.size(); at += 3) {
+      for (const char value : {'\xff', '\0', '\x7f'}) {
+        std::string changed = whole;
+        changed[at] = value;
+        Find(changed);
+      }
+    }
+  }
+}
+
+TEST(DeviceCodeTest, FilesWithoutDeviceCodeAreErrors) {
+  EXPECT_THAT(std::string(ReadDeviceCode(kFolder + "nothing").status().message()),
+              HasSubstr("No such file"));
+  EXPECT_THAT(std::string(ReadDeviceCode(kFolder).status().message()), HasSubstr("no regular file"));
+  EXPECT_THAT(std::string(ReadDeviceCode(kFolder + "kernels.cu").status().message()),
+              HasSubstr("no device code"));
+  const auto found = ReadDeviceCode(kFolder + "packed.fatbin");
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->cubin_hashes.size(), 2u);
+}
+
+}  // namespace
+}  // namespace hotproof::cli
