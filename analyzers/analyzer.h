@@ -26,6 +26,9 @@ class Analyzer {
   // An empty instance for the same trace, for another thread.
   virtual std::unique_ptr<Analyzer> Init() const = 0;
 
+  // What another instance takes; where that is much, fewer threads fold.
+  virtual size_t instance_bytes() const { return 0; }
+
   // Any chunk, in any order, on the thread of this instance.
   virtual void Fold(const Chunk&) {}
 

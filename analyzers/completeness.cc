@@ -185,7 +185,8 @@ void AddMatchFindings(const LaunchMatching::Result& matched, const SlotTimes::Re
   const MatchCounts total = matched.Total();
   findings.AddIf(total.lost, Finding::kLostRecords);
   findings.AddIf(total.in_flight, Finding::kUnfinishedTail);
-  if (counted > 0 && times.records + times.untimed == 0) {
+  findings.AddIf(matched.rotated_out.recorded, Finding::kRotatedOut);
+  if (counted > 0 && times.records + times.untimed + matched.rotated_out.recorded == 0) {
     findings.Add(LossOf(Finding::kNoRecords), counted);
   }
   findings.AddIf(times.untimed, Finding::kUntimedRecords);
@@ -243,7 +244,6 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
   AddCounterFindings(index, damaged, counted, findings);
   const bool count_only = input.counts_only || tables.header.mode() == trace::MODE_COUNT ||
                           HasProblem(tables, trace::PROBLEM_NEWER_CUPTI);
-  result.execution_observed = input.times.records > 0;
   Completeness& completeness = result.completeness;
   completeness.set_expected(Number(counted));
   if (!count_only) {
@@ -256,7 +256,8 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
     completeness.set_recorded(Number(total.recorded));
     completeness.set_lost(Number(total.lost));
     completeness.set_in_flight(Number(total.in_flight));
-    completeness.set_untimed(Number(input.times.untimed + input.times.out_of_range));
+    completeness.set_untimed(Number(input.times.untimed + input.times.out_of_range +
+                                     tables.rotated_out.untimed));
     completeness.set_surplus(Number(total.surplus + matched.records_without_launch));
   }
   if (input.still_running) findings.Add(LossOf(Finding::kStillRunning), 0);

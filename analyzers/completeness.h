@@ -21,7 +21,6 @@ struct CompletenessResult {
   Evidence counts_all = Evidence::kNone;     // launches of the whole run
   Evidence counts_steady = Evidence::kNone;  // launches of the steady phase alone
   Evidence times = Evidence::kNone;
-  bool execution_observed = false;  // times mean something
 };
 
 struct CompletenessInput {

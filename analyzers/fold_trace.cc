@@ -10,6 +10,9 @@
 namespace hotproof::analyzers {
 namespace {
 
+// Of all threads together: a machine of 128 must not take gigabytes for a trace of 100,000 sites.
+constexpr size_t kMostInstanceBytes = size_t{128} << 20;
+
 // For each chunk the smallest start of the timed records after it.
 std::vector<uint64_t> EarliestLaterStarts(const trace::TraceReader& reader) {
   const auto& statistics = reader.tables().chunk_statistics;
@@ -56,6 +59,9 @@ std::vector<std::string> FoldTrace(const trace::TraceReader& reader,
   const std::vector<uint64_t> earliest_later = EarliestLaterStarts(reader);
   size_t threads = options.threads > 0 ? options.threads : std::thread::hardware_concurrency();
   threads = std::clamp<size_t>(threads, 1, std::max<size_t>(chunks, 1));
+  size_t instance_bytes = 1;
+  for (const Analyzer* analyzer : analyzers) instance_bytes += analyzer->instance_bytes();
+  threads = std::min(threads, std::max<size_t>(kMostInstanceBytes / instance_bytes, 1));
 
   std::vector<std::vector<std::unique_ptr<Analyzer>>> instances(threads);
   for (auto& own : instances) {

@@ -222,6 +222,7 @@ LaunchMatching::Result LaunchMatching::Finish(uint64_t counted, bool damaged) &&
     listed += uint64_t{open.listed} * index_->ExecutionsOf(open.target);
   }
   uint64_t unlisted = counted > listed ? counted - listed : 0;
+  if (index_->tables().rotated_out.files != 0) TakeRotatedOut(unlisted);
   for (Open& open : open_) {
     // Records of a launch whose entry was lost explain launches that only the counters know.
     const uint64_t expected = index_->ExecutionsOf(open.target);
@@ -235,9 +236,45 @@ LaunchMatching::Result LaunchMatching::Finish(uint64_t counted, bool damaged) &&
   if (unlisted > 0) {
     MatchCounts& counts = At(result_.devices, 0);
     counts.expected += unlisted;
-    (damaged ? counts.lost : counts.in_flight) += unlisted;
+    // After a clean end every launch was listed: what is missing went with files that are gone.
+    const bool lost =
+        damaged || (index_->tables().rotated_out.files != 0 && index_->tables().has_footer);
+    (lost ? counts.lost : counts.in_flight) += unlisted;
   }
   return std::move(result_);
+}
+
+// Files that are gone held launches and records that are known by number alone. A launch on their border
+// has its entry, or a part of its records, there: what is here of it is complete by the records there.
+void LaunchMatching::TakeRotatedOut(uint64_t& unlisted) {
+  const trace::RotatedOut& gone = index_->tables().rotated_out;
+  uint64_t records = gone.records;
+  for (Open& open : open_) {
+    // Records of a launch that is listed there.
+    if (open.listed != 0 || open.seen > unlisted || !open.target.is_known()) continue;
+    MatchCounts& counts = At(result_.devices, open.device);
+    counts.expected += open.seen;
+    counts.recorded += open.seen;
+    counts.untimed += open.untimed;
+    unlisted -= open.seen;
+    open.seen = open.untimed = 0;
+  }
+  std::erase_if(open_, [](const Open& open) { return open.listed == 0 && open.seen == 0; });
+  MatchCounts& counts = result_.rotated_out;
+  counts.expected = counts.recorded = std::min(records, unlisted);
+  unlisted -= counts.recorded;
+  records -= counts.recorded;
+  // More records there than the counters leave for them: of launches that are listed here.
+  for (Open& open : open_) {
+    if (records == 0) break;
+    const uint64_t expected = uint64_t{open.listed} * index_->ExecutionsOf(open.target);
+    if (open.listed == 0 || open.seen >= expected) continue;
+    const uint64_t there = std::min(records, expected - open.seen);
+    open.seen += there;
+    records -= there;
+    if (open.seen == expected) open.digest = open.listed * digests_[index_->ExecutionsOf(open.target)];
+  }
+  counts.surplus = records;
 }
 
 void MatchCounts::Add(const MatchCounts& other) {
@@ -250,7 +287,7 @@ void MatchCounts::Add(const MatchCounts& other) {
 }
 
 MatchCounts LaunchMatching::Result::Total() const {
-  MatchCounts total;
+  MatchCounts total = rotated_out;
   for (const MatchCounts& device : devices) total.Add(device);
   return total;
 }

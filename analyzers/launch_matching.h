@@ -39,12 +39,14 @@ class LaunchMatching : public Analyzer {
 
   struct Result {
     std::vector<MatchCounts> devices;     // by device id; launches on an unknown stream count in 0
+    MatchCounts rotated_out;              // of files that are gone, on any device
     uint64_t records_without_launch = 0;  // the tracer itself could not name the launch
     uint64_t records_without_site = 0;
     MatchCounts Total() const;
   };
-  // `counted`: executions asked, by the counters. What they count beyond the listed launches is in
-  // flight, or lost if `damaged` (the trace lost chunks or launch entries).
+  // `counted`: executions asked, by the counters. What they count beyond the listed launches, and beyond
+  // the records of files that are gone, is in flight, or lost if `damaged` (the trace lost chunks or launch
+  // entries).
   Result Finish(uint64_t counted, bool damaged) &&;
 
  private:
@@ -67,6 +69,7 @@ class LaunchMatching : public Analyzer {
   static void NoteLatest(const std::vector<Open>& launches, std::vector<uint64_t>& by_stream,
                          uint64_t& anywhere);
   void CloseComplete(size_t most_open);
+  void TakeRotatedOut(uint64_t& unlisted);
   bool IsComplete(const Open& open) const;
   void Close(const Open& open);
 

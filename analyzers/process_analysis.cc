@@ -22,6 +22,8 @@ bool HeadsTellCounts(const trace::Tables& tables) {
     in_chunks += chunk.record_count();
   }
   for (const uint64_t records : tables.site_records) by_site += records;
+  in_chunks += tables.rotated_out.records;
+  for (const uint64_t records : tables.rotated_out.site_records) by_site += records;
   if (by_site != in_chunks) return false;
   if (tables.header.mode() == trace::MODE_COUNT) return in_chunks == 0;
   if (!tables.has_footer) return false;
@@ -36,9 +38,12 @@ bool HeadsTellCounts(const trace::Tables& tables) {
   const auto at = [](const std::vector<uint64_t>& values, size_t site) {
     return site < values.size() ? values[site] : 0;
   };
-  if (at(tables.site_records, 0) != 0) return false;
+  const auto ran = [&](size_t site) {
+    return at(tables.site_records, site) + at(tables.rotated_out.site_records, site);
+  };
+  if (ran(0) != 0) return false;
   for (size_t site = 1; site < std::max(asked.size(), tables.site_records.size()); ++site) {
-    if (at(tables.site_records, site) != at(asked, site)) return false;
+    if (ran(site) != at(asked, site)) return false;
   }
   return true;
 }

@@ -1,6 +1,8 @@
 #include "analyzers/report.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -87,6 +89,40 @@ std::string TracerText(const trace::Header& header) {
   return text;
 }
 
+void AddRotatedOut(const TraceIndex& index, report::Process* process) {
+  const trace::RotatedOut& gone = index.tables().rotated_out;
+  if (gone.files == 0) return;
+  report::RotatedOut* out = process->mutable_rotated_out();
+  out->set_files(gone.files);
+  out->set_records(Number(gone.records));
+  for (const trace::Rollup& rollup : gone.rollups) {
+    const trace::ChunkStatistics& statistics = rollup.statistics();
+    report::RotatedOut::Period* period = out->add_periods();
+    period->set_begin_ns(Number(statistics.first_start_ns()));
+    period->set_seconds(static_cast<double>(statistics.last_end_ns() - statistics.first_start_ns()) / 1e9);
+    period->set_files(rollup.last_segment() - rollup.first_segment() + 1);
+    period->set_records(Number(statistics.record_count()));
+  }
+  std::map<std::string, std::pair<uint64_t, uint64_t>> kernels;  // time, records
+  uint64_t time_ns = 0;
+  for (uint32_t site = 0; site < gone.site_records.size(); ++site) {
+    if (gone.site_records[site] == 0) continue;
+    auto& [kernel_ns, records] = kernels[index.kernel(index.kernel_of_site(site)).canonical];
+    kernel_ns += gone.site_duration_ns[site];
+    records += gone.site_records[site];
+    time_ns += gone.site_duration_ns[site];
+  }
+  out->set_time_ns(Number(time_ns));
+  for (const auto& [kernel, sum] : kernels) {
+    report::RotatedOut::KernelSum* row = out->add_kernels();
+    row->set_kernel(kernel);
+    row->set_records(Number(sum.second));
+    row->set_time_ns(Number(sum.first));
+  }
+  std::stable_sort(out->mutable_kernels()->begin(), out->mutable_kernels()->end(),
+                   [](const auto& a, const auto& b) { return a.time_ns() > b.time_ns(); });
+}
+
 void AddProcess(const ProcessAnalysis& analysis, const Coverage& coverage, PhaseChoice phase,
                 report::Report* report) {
   report::Process* process = report->add_processes();
@@ -111,6 +147,7 @@ void AddProcess(const ProcessAnalysis& analysis, const Coverage& coverage, Phase
   process->set_warmup_launches(Number(warmup));
   process->set_steady_launches(Number(index.phases().phased ? steady : 0));
   AddPaths(analysis, process, phase);
+  AddRotatedOut(index, process);
   process->set_verdict(VerdictSentence(analysis.completeness));
   process->set_phase_sentence(PhaseSentence(*process, phase));
   process->set_device_sentence(DeviceSentence(*process));

@@ -43,6 +43,12 @@ SlotTimes::SlotTimes(const TraceIndex& index) : index_(&index), helpers_(index) 
 
 std::unique_ptr<Analyzer> SlotTimes::Init() const { return std::make_unique<SlotTimes>(*index_); }
 
+size_t SlotTimes::instance_bytes() const {
+  constexpr size_t kBySlot = 2 * (sizeof(TimeSums) + 2 * sizeof(uint64_t)) + sizeof(uint32_t);
+  constexpr size_t kBySite = 2 * (16 + DurationBucket::kPerBlock * sizeof(uint64_t));  // one block
+  return index_->slot_count() * kBySlot + index_->site_count() * kBySite;
+}
+
 uint32_t SlotTimes::SlotAt(const trace::Run& run, uint32_t record) const {
   if (!run.sites_by_node) return index_->SlotOf(run.target, run.node, run.site);
   return index_->first_slot_of_graph(run.target.id()) + run.node + (record - run.begin);

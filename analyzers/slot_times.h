@@ -30,6 +30,7 @@ class SlotTimes : public Analyzer {
   explicit SlotTimes(const TraceIndex& index);
 
   std::unique_ptr<Analyzer> Init() const override;
+  size_t instance_bytes() const override;
   void Fold(const Chunk& chunk) override;
   void FoldInOrder(const Chunk& chunk, Analyzer& folded) override;
   void Merge(const Analyzer& other) override;

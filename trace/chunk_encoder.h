@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "trace/column_encoder.h"
-#include "trace/operation_encoder.h"
+#include "trace/continuation.h"
+#include "trace/statistics_encoder.h"
 #include "trace/writer.h"
 
 namespace hotproof::trace {
@@ -20,17 +21,12 @@ class CounterIncrements {
  public:
   // Finds the slots below `slots` that moved. False: none did.
   bool Compute(std::span<const uint64_t> now, size_t slots);
+  const SlotCounts& moves() const { return moves_; }
   void Commit();
-  // Encodes as a pair of packed fields of the message Counters.
-  void AppendTo(uint32_t ids_field, uint32_t counts_field, std::string& message);
 
  private:
-  struct Move {
-    uint32_t id;
-    uint64_t by;
-  };
   std::vector<uint64_t> known_;
-  std::vector<Move> moves_;
+  SlotCounts moves_;
 };
 
 class ChunkEncoder {
@@ -64,8 +60,16 @@ class ChunkEncoder {
                             std::span<const std::pair<uint32_t, uint32_t>> site_attributes);
   void Commit();  // the head is on disk
 
+  // From now on keeps what the next file has to begin with. Before the first entry.
+  void KeepForNextFile() { continuation_ = std::make_unique<Continuation>(); }
+  bool keeps_for_next_file() const { return continuation_ != nullptr; }
+  // The first head of the next file; everything pending has to be on disk.
+  const std::string& EncodeNextFile(uint64_t sequence);
+  void CommitNextFile() { continuation_->Commit(); }
+
  private:
   void AppendStatistics(const ColumnStatistics*, const OperationTotals*);
+  void PutSurroundings(const GraphEntry& graph, std::string& message);
 
   std::string pending_;  // Chunk fields, coded
   std::string head_, scratch_, asked_;
@@ -73,6 +77,17 @@ class ChunkEncoder {
   bool header_added_ = false;
   CounterIncrements asked_sites_, asked_graphs_;
   CounterIncrements snapshot_sites_, snapshot_graphs_;
+  // Of graphs with edges, by id: a hash of their other nodes and edges, and the Graph that has them.
+  struct Surroundings {
+    uint64_t hash[2] = {};
+    uint32_t graph = 0;
+  };
+  std::vector<Surroundings> surroundings_;
+  std::unique_ptr<Continuation> continuation_;
+  // Of the head that was encoded last:
+  const ColumnStatistics* columns_ = nullptr;
+  const OperationTotals* operations_ = nullptr;
+  std::vector<std::pair<uint32_t, uint32_t>> site_attributes_;
 };
 
 }  // namespace hotproof::trace

@@ -2,43 +2,18 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "protozero/pbf_reader.hpp"
+#include "trace/column_set.h"
 #include "trace/limits.h"
 #include "trace/record_decoder.h"
-#include "trace/varint_column.h"
 #include "trace/wire_fields.h"
 
 namespace hotproof::trace {
 namespace {
 
-constexpr uint32_t kMaxColumnField = 16;
-static_assert(wire::kTemplateNodes < kMaxColumnField);
-
 using Column = VarintColumn;
-
-struct ColumnSet {
-  Column fields[kMaxColumnField];
-  Column& operator[](uint32_t field) { return fields[field]; }
-};
-
-// The packed fields of a submessage by number; a field that comes twice counts once, the last time.
-ColumnSet ReadColumns(protozero::data_view view) {
-  ColumnSet set;
-  protozero::pbf_reader reader(view);
-  while (reader.next()) {
-    const uint32_t field =
-        reader.tag();  // protozero forgets it with the value where it has assertions
-    if (field < kMaxColumnField &&
-        reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
-      const protozero::data_view data = reader.get_view();
-      set[field] = Column({data.data(), data.size()});
-    } else {
-      reader.skip();
-    }
-  }
-  return set;
-}
+using LaunchColumns = ColumnSet<wire::kLaunchCallNs>;
+using AllRecordColumns = ColumnSet<wire::kTemplateNodes>;
 
 // A launch's target, unknown if the tables do not have it.
 Target Resolve(uint32_t wire, const Tables& tables) {
@@ -50,7 +25,7 @@ Target Resolve(uint32_t wire, const Tables& tables) {
 // The predictions of a chunk: for each predicted target a stretch of one for each node.
 class Templates {
  public:
-  absl::Status Decode(ColumnSet& set) {
+  absl::Status Decode(AllRecordColumns& set) {
     Column& targets = set[wire::kTemplateTargets];
     Column& nodes = set[wire::kTemplateNodes];
     const size_t count = targets.Count();
@@ -106,7 +81,7 @@ class Templates {
   std::vector<Prediction> predictions_;
 };
 
-absl::Status DecodeLaunches(ColumnSet& set, const Tables& tables, ChunkRuns& out) {
+absl::Status DecodeLaunches(LaunchColumns& set, const Tables& tables, ChunkRuns& out) {
   Column& ids = set[wire::kLaunchCorrelationIds];
   Column& targets = set[wire::kLaunchTargets];
   Column& streams = set[wire::kLaunchStreams];
@@ -128,7 +103,7 @@ absl::Status DecodeLaunches(ColumnSet& set, const Tables& tables, ChunkRuns& out
   return absl::OkStatus();
 }
 
-absl::Status DecodeGroups(ColumnSet& set, const Tables& tables, Templates& templates,
+absl::Status DecodeGroups(AllRecordColumns& set, const Tables& tables, Templates& templates,
                           std::vector<GroupState>& states, ChunkRuns& out) {
   Column& ids = set[wire::kGroupCorrelationIds];
   Column& targets = set[wire::kGroupTargets];
@@ -159,7 +134,7 @@ absl::Status DecodeGroups(ColumnSet& set, const Tables& tables, Templates& templ
 }
 
 // In the order of the records; what is said twice of a record counts as said last.
-absl::Status DecodeExceptions(ColumnSet& set, const Tables& tables, size_t record_count,
+absl::Status DecodeExceptions(AllRecordColumns& set, const Tables& tables, size_t record_count,
                               std::vector<Exception>& exceptions) {
   Column& records = set[wire::kExceptionRecords];
   Column& sites = set[wire::kExceptionSites];
@@ -192,7 +167,7 @@ absl::Status DecodeExceptions(ColumnSet& set, const Tables& tables, size_t recor
   return absl::OkStatus();
 }
 
-absl::Status DecodeUntimed(ColumnSet& set, const Tables& tables,
+absl::Status DecodeUntimed(AllRecordColumns& set, const Tables& tables,
                            const std::vector<GroupState>& groups, size_t timed,
                            const std::vector<Exception>& exceptions, ChunkRuns& out) {
   Column& group_deltas = set[wire::kUntimedGroups];
@@ -236,7 +211,7 @@ struct Buffers {
   RecordDecoder records;
 };
 
-absl::Status DecodeRecords(ColumnSet& set, const ChunkStatistics& statistics, const Tables& tables,
+absl::Status DecodeRecords(AllRecordColumns& set, const ChunkStatistics& statistics, const Tables& tables,
                            Buffers& buffers, ChunkRuns& out) {
   const RecordColumns columns{set[wire::kGroups], set[wire::kNodes], set[wire::kGapsNs],
                               set[wire::kDurationsNs], set[wire::kStreamDeltas]};
@@ -275,7 +250,8 @@ absl::Status DecodeRecords(ColumnSet& set, const ChunkStatistics& statistics, co
 
 absl::Status Decode(std::string_view message, const ChunkStatistics& statistics,
                     const Tables& tables, ChunkRuns& out) {
-  ColumnSet launches, records;
+  LaunchColumns launches;
+  AllRecordColumns records;
   uint64_t sequence = 0;
   protozero::pbf_reader reader(message.data(), message.size());
   while (reader.next()) {
@@ -284,10 +260,10 @@ absl::Status Decode(std::string_view message, const ChunkStatistics& statistics,
         sequence = reader.get_uint64();
         break;
       case wire::kLaunches:
-        launches = ReadColumns(reader.get_view());
+        launches = ReadColumnSet<wire::kLaunchCallNs>(reader.get_view());
         break;
       case wire::kRecords:
-        records = ReadColumns(reader.get_view());
+        records = ReadColumnSet<wire::kTemplateNodes>(reader.get_view());
         break;
       default:
         reader.skip();
@@ -340,7 +316,7 @@ UnknownColumns FindUnknownColumns(std::string_view message) {
       } else if (reader.tag() == wire::kOperations) {
         scan(reader.get_view(), wire::kOperationDetails, unknown.operations);
       } else {
-        if (reader.tag() > wire::kRangePaths) unknown.chunk.push_back(reader.tag());
+        if (reader.tag() > wire::kContinuation) unknown.chunk.push_back(reader.tag());
         reader.skip();
       }
     }

@@ -27,15 +27,16 @@ bool HasItsHash(const File& file, const ColumnsPlace& place, char* buffer, XXH3_
 
 }  // namespace
 
-std::vector<size_t> FindDamagedColumns(const File& file, std::span<const ColumnsPlace> places,
-                                       int threads) {
+std::vector<size_t> FindDamagedColumns(std::span<const std::unique_ptr<File>> files,
+                                       std::span<const ColumnsPlace> places, int threads) {
   std::vector<char> damaged(places.size());  // not bool: threads write neighbours
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     const auto buffer = std::make_unique_for_overwrite<char[]>(kStepBytes);
     XXH3_state_t state;
     for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < places.size();) {
-      if (places[i].size_bytes != 0) damaged[i] = !HasItsHash(file, places[i], buffer.get(), state);
+      if (places[i].size_bytes == 0) continue;
+      damaged[i] = !HasItsHash(*files[places[i].file], places[i], buffer.get(), state);
     }
   };
   size_t workers = threads > 0 ? threads : std::thread::hardware_concurrency();

@@ -1,44 +1,23 @@
 #include "trace/operation_decoder.h"
 
-#include <array>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "protozero/pbf_reader.hpp"
+#include "trace/column_set.h"
 #include "trace/limits.h"
 #include "trace/varint.h"
-#include "trace/varint_column.h"
 #include "trace/wire_fields.h"
 
 namespace hotproof::trace {
 namespace {
 
-using ColumnSet = std::array<VarintColumn, wire::kOperationDetails + 1>;
+using OperationColumns = ColumnSet<wire::kOperationDetails>;
 
 // Of the previous operation of a class, as the encoder keeps it.
 struct Previous {
   uint64_t duration_ns = 0, node_id = 0, amount = 0, detail = 0;
   uint32_t stream = 0;
 };
-
-absl::Status Contradiction(const char* what) {
-  return absl::DataLossError(absl::StrCat("columns contradict each other: ", what));
-}
-
-ColumnSet ReadColumns(protozero::data_view message) {
-  ColumnSet columns;
-  protozero::pbf_reader reader(message);
-  while (reader.next()) {
-    const uint32_t tag = reader.tag();
-    if (tag < columns.size() && reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
-      const protozero::data_view view = reader.get_view();
-      columns[tag] = VarintColumn({view.data(), view.size()});
-    } else {
-      reader.skip();
-    }
-  }
-  return columns;
-}
 
 void Resize(ChunkOperations& out, size_t count) {
   out.operation_class.resize(count);
@@ -51,7 +30,7 @@ void Resize(ChunkOperations& out, size_t count) {
   out.detail.resize(count);
 }
 
-absl::Status Decode(ColumnSet columns, const OperationStatistics& statistics, const Tables& tables,
+absl::Status Decode(OperationColumns columns, const OperationStatistics& statistics, const Tables& tables,
                     ChunkOperations& out) {
   const size_t count = columns[wire::kOperationClassIds].Count();
   if (count != statistics.count() || statistics.untimed_count() > count ||
@@ -102,10 +81,10 @@ absl::Status Decode(ColumnSet columns, const OperationStatistics& statistics, co
 absl::Status DecodeOperations(std::string_view message, const ChunkStatistics& statistics,
                               const Tables& tables, ChunkOperations& operations) {
   try {
-    ColumnSet columns;
+    OperationColumns columns;
     protozero::pbf_reader reader(message.data(), message.size());
     while (reader.next(wire::kOperations, protozero::pbf_wire_type::length_delimited)) {
-      columns = ReadColumns(reader.get_view());
+      columns = ReadColumnSet<wire::kOperationDetails>(reader.get_view());
     }
     return Decode(columns, statistics.operations(), tables, operations);
   } catch (const protozero::exception&) {

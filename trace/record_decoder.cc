@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
+#include "trace/column_set.h"
 
 namespace hotproof::trace {
-
-absl::Status Contradiction(const char* what) {
-  return absl::DataLossError(absl::StrCat("columns contradict each other: ", what));
-}
 
 // Times of records whose entries lie in the block.
 template <bool kPredicted, typename Entry>

@@ -13,8 +13,6 @@
 
 namespace hotproof::trace {
 
-absl::Status Contradiction(const char* what);
-
 // Gap and duration of the latest record of one target and node.
 struct Prediction {
   uint64_t gap_ns, duration_ns;

@@ -122,6 +122,21 @@ std::vector<uint32_t> TableBuilder::DecodeRanges(const Column& column, size_t no
 }
 
 void TableBuilder::FoldEdges(const Graph& graph, GraphTable& table) {
+  if (graph.surroundings_of() != 0) {
+    // Lost with its chunk: then it is not known what is around.
+    if (graph.surroundings_of() >= tables_.graphs.size()) return;
+    const GraphTable& same = tables_.graphs[graph.surroundings_of()];
+    if (same.id == 0) return;
+    if (same.node_ids.size() != table.node_ids.size()) {
+      AddMalformed(absl::StrCat("graph ", graph.id(), ": is not like graph ", same.id));
+      return;
+    }
+    table.other_node_ids = same.other_node_ids;
+    table.other_node_types = same.other_node_types;
+    table.edges_known = same.edges_known;
+    table.edges = same.edges;
+    return;
+  }
   uint64_t node_id = 0;
   for (const int64_t delta : graph.other_node_ids()) {
     table.other_node_ids.push_back(node_id += static_cast<uint64_t>(delta));
@@ -148,9 +163,12 @@ void TableBuilder::FoldEdges(const Graph& graph, GraphTable& table) {
   table.edges_known = false;
 }
 
-void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
+void TableBuilder::FoldTablesAgain(Chunk& head, uint64_t offset_bytes) {
   offset_bytes_ = offset_bytes;
-  if (head.has_header()) tables_.header.MergeFrom(head.header());
+  FoldTables(head);
+}
+
+void TableBuilder::FoldTables(Chunk& head) {
   for (Kernel& entry : *head.mutable_kernels()) {
     Place(tables_.kernels, kernels_, entry.id(), std::move(entry), "kernel");
   }
@@ -174,6 +192,19 @@ void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
     Place(tables_.operation_classes, operation_classes_, entry.id(), std::move(entry),
           "operation class");
   }
+  const SiteAttributes& pairs = head.site_attributes();
+  if (pairs.sites_size() != pairs.attributes_size()) {
+    AddMalformed("site attributes: sites and ids differ in number");
+  }
+  for (int i = 0; i < std::min(pairs.sites_size(), pairs.attributes_size()); ++i) {
+    site_attributes_.push_back({pairs.sites(i), pairs.attributes(i)});
+  }
+}
+
+void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
+  offset_bytes_ = offset_bytes;
+  if (head.has_header()) tables_.header.MergeFrom(head.header());
+  FoldTables(head);
   for (Snapshot& entry : *head.mutable_snapshots()) {
     tables_.snapshots.push_back({.reason = entry.reason(),
                                  .label = entry.label(),
@@ -188,17 +219,32 @@ void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
     tables_.has_footer = true;
     tables_.footer = head.footer();
   }
-  if (head.statistics().has_asked()) {
-    const Increments increments = Decode(head.statistics().asked());
-    for (const auto& [id, count] : increments.sites) Add(id, count, tables_.asked.sites);
-    for (const auto& [id, count] : increments.graphs) Add(id, count, tables_.asked.graphs);
-  }
-  const SiteAttributes& pairs = head.site_attributes();
-  if (pairs.sites_size() != pairs.attributes_size()) {
-    AddMalformed("site attributes: sites and ids differ in number");
-  }
-  for (int i = 0; i < std::min(pairs.sites_size(), pairs.attributes_size()); ++i) {
-    site_attributes_.push_back({pairs.sites(i), pairs.attributes(i)});
+  AddAsked(head.statistics());
+  if (head.has_continuation()) FoldRollups(head.continuation());
+}
+
+void TableBuilder::AddAsked(const ChunkStatistics& statistics) {
+  if (!statistics.has_asked()) return;
+  const Increments increments = Decode(statistics.asked());
+  for (const auto& [id, count] : increments.sites) Add(id, count, tables_.asked.sites);
+  for (const auto& [id, count] : increments.graphs) Add(id, count, tables_.asked.graphs);
+}
+
+void TableBuilder::FoldRollups(const Continuation& continuation) {
+  RotatedOut& out = tables_.rotated_out;
+  out.files = std::max(continuation.segment(), 1u) - 1;
+  for (Rollup rollup : continuation.rollups()) {
+    ChunkStatistics& statistics = *rollup.mutable_statistics();
+    out.records += statistics.record_count();
+    out.untimed += statistics.untimed_count();
+    out.launch_entries += statistics.launch_count();
+    AddAsked(statistics);
+    SumSites(statistics, 1, out.site_records, out.site_duration_ns);
+    statistics.clear_asked();
+    statistics.clear_site_ids();
+    statistics.clear_site_records();
+    statistics.clear_site_duration_ns();
+    out.rollups.push_back(std::move(rollup));
   }
 }
 
@@ -243,6 +289,8 @@ void TableBuilder::ResolveCounts() {
   Fit(tables_.graphs.size(), tables_.asked.graphs);
   Fit(tables_.sites.size(), tables_.site_records);
   Fit(tables_.sites.size(), tables_.site_duration_ns);
+  Fit(tables_.sites.size(), tables_.rotated_out.site_records);
+  Fit(tables_.sites.size(), tables_.rotated_out.site_duration_ns);
   const uint64_t words = zero.sites.size() + zero.graphs.size();
   if (snapshots_.size() > kMaxSnapshotWords / words) {
     AddMalformed(absl::StrCat(snapshots_.size(), " snapshots are more than can be held; only the ",
@@ -258,14 +306,15 @@ void TableBuilder::ResolveCounts() {
   }
 }
 
-void TableBuilder::SumSites(const ChunkStatistics& statistics, uint64_t factor) {
+void TableBuilder::SumSites(const ChunkStatistics& statistics, uint64_t factor,
+                            std::vector<uint64_t>& records, std::vector<uint64_t>& duration_ns) {
   const int sites = std::min({statistics.site_ids_size(), statistics.site_records_size(),
                               statistics.site_duration_ns_size()});
   uint32_t id = 0;
   for (int i = 0; i < sites; ++i) {
     id += static_cast<uint32_t>(statistics.site_ids(i));
-    Add(id, factor * statistics.site_records(i), tables_.site_records);
-    Add(id, factor * statistics.site_duration_ns(i), tables_.site_duration_ns);
+    Add(id, factor * statistics.site_records(i), records);
+    Add(id, factor * statistics.site_duration_ns(i), duration_ns);
   }
 }
 

@@ -20,10 +20,16 @@ class TableBuilder {
 
   // `offset_bytes` is the chunk's, for issues. Takes everything but the statistics of the columns.
   void Fold(Chunk& head, uint64_t offset_bytes);
+  // Of a Continuation whose earlier files are read, too: only table entries that damage took away.
+  void FoldTablesAgain(Chunk& head, uint64_t offset_bytes);
   // Adds a readable chunk's sums by site to the tables', and takes those of one that turned out not
   // to be readable away again.
-  void AddSums(const ChunkStatistics& statistics) { SumSites(statistics, 1); }
-  void RemoveSums(const ChunkStatistics& statistics) { SumSites(statistics, ~uint64_t{0}); }
+  void AddSums(const ChunkStatistics& statistics) {
+    SumSites(statistics, 1, tables_.site_records, tables_.site_duration_ns);
+  }
+  void RemoveSums(const ChunkStatistics& statistics) {
+    SumSites(statistics, ~uint64_t{0}, tables_.site_records, tables_.site_duration_ns);
+  }
   // Counts in later chunks may lack those of a lost one.
   void NoteLostChunk() { counts_exact_ = false; }
   // After the last Fold: resolves increments and references.
@@ -40,6 +46,9 @@ class TableBuilder {
   };
 
   Increments Decode(const Counters& counters);
+  void FoldTables(Chunk& head);
+  void FoldRollups(const Continuation& continuation);
+  void AddAsked(const ChunkStatistics& statistics);
   void FoldGraph(const Graph& graph);
   void FoldEdges(const Graph& graph, GraphTable& table);
   template <typename Column>
@@ -50,7 +59,8 @@ class TableBuilder {
   void AddMalformed(std::string detail);
   void ResolveReferences();
   void ResolveCounts();
-  void SumSites(const ChunkStatistics& statistics, uint64_t factor);
+  static void SumSites(const ChunkStatistics& statistics, uint64_t factor,
+                       std::vector<uint64_t>& records, std::vector<uint64_t>& duration_ns);
 
   Tables& tables_;
   std::vector<ReadIssue>& issues_;

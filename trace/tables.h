@@ -48,6 +48,14 @@ enum class CounterSource {
   kChunks,       // from the trace alone: exact up to its last chunk
 };
 
+// What the files held that are no more there: sums, no records and no launches.
+struct RotatedOut {
+  uint32_t files = 0;
+  uint64_t records = 0, untimed = 0, launch_entries = 0;
+  std::vector<uint64_t> site_records, site_duration_ns;  // as Tables' own
+  std::vector<Rollup> rollups;  // by time, without `asked` and the sums by site
+};
+
 struct Tables {
   Header header;
   std::vector<Kernel> kernels;
@@ -74,6 +82,7 @@ struct Tables {
   std::vector<ChunkStatistics> chunk_statistics;
   std::vector<uint64_t> site_records;  // timed and untimed
   std::vector<uint64_t> site_duration_ns;
+  RotatedOut rotated_out;  // its launches are part of `asked`, its records of nothing else here
 
   // Kernel launches asked of `site_id`, replays multiplied out, given counter values.
   uint64_t LaunchesOfSite(uint32_t site_id, const CounterValues& values) const;

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <atomic>
+#include <iterator>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "trace/limits.h"
 #include "trace/operation_decoder.h"
 #include "trace/reader.h"
+#include "trace/segments.h"
 #include "trace/table_builder.h"
 #include "trace/unknown_fields.h"
 
@@ -26,7 +29,9 @@ struct ReadBuffers {
   FrameDecoder decoder;
 };
 
-absl::Status ReadColumns(const File& file, const ColumnsPlace& place, ReadBuffers& buffers) {
+absl::Status ReadColumns(std::span<const std::unique_ptr<File>> files, const ColumnsPlace& place,
+                         ReadBuffers& buffers) {
+  const File& file = *files[place.file];
   const auto bytes = static_cast<size_t>(place.size_bytes);
   if (buffers.frame.size() < bytes) buffers.frame.resize(bytes);
   if (file.ReadAt(place.offset_bytes, buffers.frame.data(), bytes) != bytes ||
@@ -38,8 +43,9 @@ absl::Status ReadColumns(const File& file, const ColumnsPlace& place, ReadBuffer
 
 class Reader : public TraceReader {
  public:
-  Reader(std::string path, std::unique_ptr<File> file)
-      : path_(std::move(path)), file_(std::move(file)) {}
+  Reader(std::string path, std::unique_ptr<File> file) : path_(std::move(path)) {
+    files_.push_back(std::move(file));
+  }
 
   absl::Status Load(const OpenOptions& options);
 
@@ -47,7 +53,11 @@ class Reader : public TraceReader {
   const Tables& tables() const override { return tables_; }
   const std::vector<ReadIssue>& issues() const override { return issues_; }
   size_t chunk_count() const override { return places_.size(); }
-  uint64_t file_bytes() const override { return file_->size_bytes(); }
+  uint64_t file_bytes() const override {
+    uint64_t bytes = 0;
+    for (const auto& file : files_) bytes += file->size_bytes();
+    return bytes;
+  }
   absl::Status ReadChunk(size_t index, ChunkColumns& columns) const override;
   absl::Status ReadRuns(size_t index, ChunkRuns& runs) const override;
   absl::StatusOr<ChunkStatistics> ReadStatistics(size_t index) const override;
@@ -56,10 +66,15 @@ class Reader : public TraceReader {
   absl::Status ReadLaunchTimes(size_t index, ChunkLaunchTimes& times) const override;
 
  private:
+  absl::Status CheckIndex(size_t index) const;
+  template <typename Decode>
+  absl::Status WithColumns(size_t index, bool wanted, Decode&& decode) const;
   absl::Status CheckVersion(bool first_chunk) const;
   bool CheckSequence(const ScannedChunk& chunk, TableBuilder& builder);
   void NameUnknownColumns(const ColumnsPlace& place, UnknownFields& unknown);
-  void KeepChunk(ScannedChunk& chunk, TableBuilder& builder);
+  void OpenEarlierFiles();
+  absl::Status LoadFile(uint32_t index, TableBuilder& builder, UnknownFields& unknown);
+  void KeepChunk(ScannedChunk& chunk, uint32_t file, TableBuilder& builder);
   void DropDamagedColumns(int threads, TableBuilder& builder);
   void TakeCounterFile();
   void AddIssue(ReadIssue::Kind kind, uint64_t offset, std::string detail) {
@@ -67,7 +82,8 @@ class Reader : public TraceReader {
   }
 
   std::string path_;
-  std::unique_ptr<File> file_;
+  std::vector<std::unique_ptr<File>> files_;  // of one trace, oldest first
+  std::vector<std::string> file_names_;       // of all but the last, for issues
   Tables tables_;
   std::vector<ReadIssue> issues_;
   std::vector<ColumnsPlace> places_;  // of the readable chunks
@@ -109,7 +125,7 @@ bool Reader::CheckSequence(const ScannedChunk& chunk, TableBuilder& builder) {
 
 void Reader::NameUnknownColumns(const ColumnsPlace& place, UnknownFields& unknown) {
   ReadBuffers buffers;
-  if (!ReadColumns(*file_, place, buffers).ok()) return;
+  if (!ReadColumns(files_, place, buffers).ok()) return;
   const UnknownColumns found = FindUnknownColumns(buffers.decoder.message());
   for (const uint32_t field : found.chunk) unknown.Add("Chunk", field, place.offset_bytes);
   for (const uint32_t field : found.launches) {
@@ -124,8 +140,8 @@ void Reader::NameUnknownColumns(const ColumnsPlace& place, UnknownFields& unknow
 }
 
 // What is kept of a chunk's statistics must not grow with the number of sites.
-void Reader::KeepChunk(ScannedChunk& chunk, TableBuilder& builder) {
-  places_.push_back({chunk.head.sequence(), chunk.offset_bytes, chunk.columns_offset_bytes,
+void Reader::KeepChunk(ScannedChunk& chunk, uint32_t file, TableBuilder& builder) {
+  places_.push_back({chunk.head.sequence(), file, chunk.offset_bytes, chunk.columns_offset_bytes,
                      chunk.columns_bytes, chunk.columns_hash});
   ChunkStatistics& statistics = *chunk.head.mutable_statistics();
   builder.AddSums(statistics);
@@ -139,7 +155,7 @@ void Reader::KeepChunk(ScannedChunk& chunk, TableBuilder& builder) {
 }
 
 void Reader::DropDamagedColumns(int threads, TableBuilder& builder) {
-  const std::vector<size_t> damaged = FindDamagedColumns(*file_, places_, threads);
+  const std::vector<size_t> damaged = FindDamagedColumns(files_, places_, threads);
   if (damaged.empty()) return;
   for (const size_t index : damaged) {
     const ColumnsPlace& place = places_[index];
@@ -150,9 +166,11 @@ void Reader::DropDamagedColumns(int threads, TableBuilder& builder) {
       builder.RemoveSums(*statistics);
     }
   }
-  std::stable_sort(issues_.begin(), issues_.end(), [](const ReadIssue& a, const ReadIssue& b) {
-    return a.offset_bytes < b.offset_bytes;
-  });
+  if (files_.size() == 1) {
+    std::stable_sort(issues_.begin(), issues_.end(), [](const ReadIssue& a, const ReadIssue& b) {
+      return a.offset_bytes < b.offset_bytes;
+    });
+  }
   size_t kept = 0;
   auto next = damaged.begin();
   for (size_t i = 0; i < places_.size(); ++i) {
@@ -170,29 +188,72 @@ void Reader::DropDamagedColumns(int threads, TableBuilder& builder) {
   tables_.chunk_statistics.resize(kept);
 }
 
-absl::Status Reader::Load(const OpenOptions& options) {
-  FrameScanner scanner(*file_, issues_);
-  TableBuilder builder(tables_, issues_);
-  UnknownFields unknown(issues_);
+// The files of this trace that went before and are still there, back to the first that is not.
+void Reader::OpenEarlierFiles() {
+  const std::optional<FileStart> last = StartOf(*files_[0]);
+  if (!last) return;
+  std::vector<std::unique_ptr<File>> earlier;
+  for (uint32_t segment = last->segment - 1; segment > 0; --segment) {
+    const std::string path = SegmentPath(path_, segment);
+    auto file = File::Open(path);
+    if (!file.ok()) break;
+    const std::optional<FileStart> start = StartOf(**file);
+    if (!start || start->segment != segment || start->pid != last->pid ||
+        start->process_start_ticks != last->process_start_ticks) {
+      break;
+    }
+    earlier.push_back(*std::move(file));
+    file_names_.push_back(path.substr(path.rfind('/') + 1));
+  }
+  std::reverse(file_names_.begin(), file_names_.end());
+  files_.insert(files_.begin(), std::make_move_iterator(earlier.rbegin()),
+                std::make_move_iterator(earlier.rend()));
+}
+
+absl::Status Reader::LoadFile(uint32_t index, TableBuilder& builder, UnknownFields& unknown) {
+  const File& file = *files_[index];
+  const size_t issues_before = issues_.size();
+  FrameScanner scanner(file, issues_);
   bool any = false;
   while (std::optional<ScannedChunk> chunk = scanner.Next()) {
-    any = true;
+    const bool continues = !std::exchange(any, true) && chunk->head.has_continuation();
+    const bool first = next_sequence_ == 0;
+    if (continues && first) next_sequence_ = chunk->head.sequence();  // all before is rolled up
     if (!CheckSequence(*chunk, builder)) continue;
     unknown.Find(chunk->head, chunk->offset_bytes);
+    if (continues && !first) {
+      builder.FoldTablesAgain(chunk->head, chunk->offset_bytes);
+      continue;
+    }
     builder.Fold(chunk->head, chunk->offset_bytes);
-    if (absl::Status status = CheckVersion(chunk->head.sequence() == 0); !status.ok()) {
+    if (absl::Status status = CheckVersion(continues || chunk->head.sequence() == 0); !status.ok()) {
       return status;
     }
     if (chunk->columns_lost) continue;  // its tables and counts are good, its records are gone
-    KeepChunk(*chunk, builder);
+    KeepChunk(*chunk, index, builder);
     if (chunk->columns_bytes != 0 && tables_.header.format_minor() > kFormatMinor) {
       NameUnknownColumns(places_.back(), unknown);
     }
   }
-  if (file_->size_bytes() == 0) {
+  if (file.size_bytes() == 0) {
     AddIssue(ReadIssue::Kind::kTornTail, 0, "empty: nothing was written before the process ended");
   } else if (!any && !scanner.only_torn()) {
     return absl::InvalidArgumentError(absl::StrCat(path_, ": not a hotproof trace"));
+  }
+  if (index < file_names_.size()) {
+    for (size_t i = issues_before; i < issues_.size(); ++i) {
+      issues_[i].detail = absl::StrCat(file_names_[index], ": ", issues_[i].detail);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reader::Load(const OpenOptions& options) {
+  TableBuilder builder(tables_, issues_);
+  UnknownFields unknown(issues_);
+  OpenEarlierFiles();
+  for (uint32_t index = 0; index < files_.size(); ++index) {
+    if (absl::Status status = LoadFile(index, builder, unknown); !status.ok()) return status;
   }
   if (options.verify_columns) DropDamagedColumns(options.threads, builder);
   builder.Finish();
@@ -242,24 +303,35 @@ void Reader::TakeCounterFile() {
   tables_.launches_refused = file->header.launches_refused;
 }
 
-absl::Status Reader::ReadRuns(size_t index, ChunkRuns& runs) const {
-  if (index >= places_.size()) {
-    return absl::OutOfRangeError(absl::StrCat(path_, ": no chunk ", index));
-  }
+// decode(message) of chunk `index`, the empty message where it has no columns that are `wanted`.
+template <typename Decode>
+absl::Status Reader::WithColumns(size_t index, bool wanted, Decode&& decode) const {
   static thread_local ReadBuffers buffers;
   const ColumnsPlace& place = places_[index];
-  runs.sequence = place.sequence;
   absl::Status status;
   std::string_view message;
-  if (place.size_bytes != 0) {
-    columns_decoded_.fetch_add(1, std::memory_order_relaxed);
-    status = ReadColumns(*file_, place, buffers);
+  if (place.size_bytes != 0 && wanted) {
+    status = ReadColumns(files_, place, buffers);
     message = buffers.decoder.message();
   }
-  if (status.ok()) status = DecodeColumns(message, tables_.chunk_statistics[index], tables_, runs);
+  if (status.ok()) status = decode(message);
   if (status.ok()) return status;
   return absl::Status(status.code(),
                       absl::StrCat(path_, ": chunk ", place.sequence, ": ", status.message()));
+}
+
+absl::Status Reader::CheckIndex(size_t index) const {
+  if (index < places_.size()) return absl::OkStatus();
+  return absl::OutOfRangeError(absl::StrCat(path_, ": no chunk ", index));
+}
+
+absl::Status Reader::ReadRuns(size_t index, ChunkRuns& runs) const {
+  if (absl::Status status = CheckIndex(index); !status.ok()) return status;
+  runs.sequence = places_[index].sequence;
+  if (places_[index].size_bytes != 0) columns_decoded_.fetch_add(1, std::memory_order_relaxed);
+  return WithColumns(index, true, [&](std::string_view message) {
+    return DecodeColumns(message, tables_.chunk_statistics[index], tables_, runs);
+  });
 }
 
 absl::Status Reader::ReadChunk(size_t index, ChunkColumns& columns) const {
@@ -270,11 +342,9 @@ absl::Status Reader::ReadChunk(size_t index, ChunkColumns& columns) const {
 }
 
 absl::StatusOr<ChunkStatistics> Reader::ReadStatistics(size_t index) const {
-  if (index >= places_.size()) {
-    return absl::OutOfRangeError(absl::StrCat(path_, ": no chunk ", index));
-  }
+  if (absl::Status status = CheckIndex(index); !status.ok()) return status;
   std::vector<ReadIssue> ignored;
-  FrameScanner scanner(*file_, ignored);
+  FrameScanner scanner(*files_[places_[index].file], ignored);
   std::optional<Chunk> head = scanner.HeadAt(places_[index].head_offset_bytes);
   if (!head) {
     return absl::DataLossError(absl::StrCat(path_, ": the head of chunk ", places_[index].sequence,
@@ -284,43 +354,21 @@ absl::StatusOr<ChunkStatistics> Reader::ReadStatistics(size_t index) const {
 }
 
 absl::Status Reader::ReadOperations(size_t index, ChunkOperations& operations) const {
-  if (index >= places_.size()) {
-    return absl::OutOfRangeError(absl::StrCat(path_, ": no chunk ", index));
-  }
-  static thread_local ReadBuffers buffers;
-  const ColumnsPlace& place = places_[index];
+  if (absl::Status status = CheckIndex(index); !status.ok()) return status;
   const ChunkStatistics& statistics = tables_.chunk_statistics[index];
-  operations.sequence = place.sequence;
-  absl::Status status;
-  std::string_view message;
-  if (place.size_bytes != 0 && statistics.operations().count() != 0) {
-    status = ReadColumns(*file_, place, buffers);
-    message = buffers.decoder.message();
-  }
-  if (status.ok()) status = DecodeOperations(message, statistics, tables_, operations);
-  if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(path_, ": chunk ", place.sequence, ": ", status.message()));
+  operations.sequence = places_[index].sequence;
+  return WithColumns(index, statistics.operations().count() != 0, [&](std::string_view message) {
+    return DecodeOperations(message, statistics, tables_, operations);
+  });
 }
 
 absl::Status Reader::ReadLaunchTimes(size_t index, ChunkLaunchTimes& times) const {
-  if (index >= places_.size()) {
-    return absl::OutOfRangeError(absl::StrCat(path_, ": no chunk ", index));
-  }
-  static thread_local ReadBuffers buffers;
-  const ColumnsPlace& place = places_[index];
+  if (absl::Status status = CheckIndex(index); !status.ok()) return status;
   const uint64_t count = tables_.chunk_statistics[index].launch_count();
-  times.sequence = place.sequence;
-  absl::Status status;
-  std::string_view message;
-  if (place.size_bytes != 0 && count != 0) {
-    status = ReadColumns(*file_, place, buffers);
-    message = buffers.decoder.message();
-  }
-  if (status.ok()) status = DecodeLaunchTimes(message, count, times);
-  if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(path_, ": chunk ", place.sequence, ": ", status.message()));
+  times.sequence = places_[index].sequence;
+  return WithColumns(index, count != 0, [&](std::string_view message) {
+    return DecodeLaunchTimes(message, count, times);
+  });
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ enum Chunk : uint32_t {
   kRecords = 17,
   kOperations = 18,
   kOperationClasses = 19,
-  kRangePaths = 20
+  kRangePaths = 20,
+  kContinuation = 21
 };
 enum Launches : uint32_t {
   kLaunchCorrelationIds = 1,

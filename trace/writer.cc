@@ -1,10 +1,13 @@
 #include "trace/writer.h"
 
+#include <memory>
 #include <new>
+#include <utility>
 
 #include "trace/chunk_encoder.h"
 #include "trace/column_encoder.h"
 #include "trace/frame_output.h"
+#include "trace/limits.h"
 #include "trace/operation_encoder.h"
 #include "trace/varint.h"
 #include "trace/wire_fields.h"
@@ -12,7 +15,7 @@
 namespace hotproof::trace {
 
 struct Writer::Impl {
-  Impl(int fd, int zstd_level) : head_frame(zstd_level), columns_frame(zstd_level), output(fd) {}
+  Impl(int fd, int zstd_level) : head_frame(zstd_level), columns_frame(zstd_level), output(std::make_unique<FrameOutput>(fd)) {}
 
   WriteResult Write(bool with_columns);
   bool EncodeColumns();
@@ -22,7 +25,7 @@ struct Writer::Impl {
   ChunkEncoder chunk;
   std::string columns_message;
   Frame head_frame, columns_frame;
-  FrameOutput output;
+  std::unique_ptr<FrameOutput> output;
   uint64_t sequence = 0;
   uint64_t records_written = 0;
   bool lost_entry = false;  // one since the last Flush: no memory, or more than a chunk holds
@@ -92,8 +95,8 @@ size_t Writer::pending_launches() const { return impl_->columns.pending_launches
 size_t Writer::pending_operations() const { return impl_->operations.pending(); }
 bool Writer::has_pending_tables() const { return impl_->chunk.has_pending(); }
 uint64_t Writer::records_written() const { return impl_->records_written; }
-uint64_t Writer::bytes_written() const { return impl_->output.bytes_written(); }
-bool Writer::AwaitWritten(unsigned patience_ms) { return impl_->output.AwaitWritten(patience_ms); }
+uint64_t Writer::bytes_written() const { return impl_->output->bytes_written(); }
+bool Writer::AwaitWritten(unsigned patience_ms) { return impl_->output->AwaitWritten(patience_ms); }
 
 bool Writer::Impl::EncodeColumns() {
   columns_message.clear();
@@ -119,7 +122,7 @@ WriteResult Writer::Impl::Write(bool with_columns) {
                    with_columns ? &operations.totals() : nullptr, with_columns ? &frame : nullptr,
                    columns.new_site_attributes());
   if (!head_frame.Compress(head)) return WriteResult::kError;
-  const WriteResult result = output.Append(head_frame, columns_frame);
+  const WriteResult result = output->Append(head_frame, columns_frame);
   if (result != WriteResult::kOk) return result;
   ++sequence;
   chunk.Commit();
@@ -155,6 +158,37 @@ WriteResult Writer::FlushTables(const CounterView& counters) {
     result = impl_->Write(/*with_columns=*/false);
   });
   return no_memory ? WriteResult::kError : result;
+}
+
+void Writer::KeepForNextFile() {
+  KeepingMemoryErrors(impl_->lost_entry, [&] { impl_->chunk.KeepForNextFile(); });
+}
+
+WriteResult Writer::StartFile(int fd, const std::function<bool()>& publish) {
+  constexpr unsigned kPatienceMs = 100;  // the caller's lock is one that the program may wait for
+  auto output = std::make_unique<FrameOutput>(fd);  // closes it
+  if (!impl_->chunk.keeps_for_next_file()) return WriteResult::kError;
+  if (has_pending_tables() || !AwaitWritten(kPatienceMs)) return WriteResult::kSlow;
+  WriteResult result = WriteResult::kError;
+  bool no_memory = false;
+  KeepingMemoryErrors(no_memory, [&] {
+    const std::string& head = impl_->chunk.EncodeNextFile(impl_->sequence);
+    if (head.size() > kMaxHeadBytes || !impl_->head_frame.Compress(head)) return;
+    impl_->columns_frame.Clear();
+    result = output->Append(impl_->head_frame, impl_->columns_frame);
+    if (result == WriteResult::kOk && !output->AwaitWritten(0)) result = WriteResult::kSlow;
+    if (result == WriteResult::kOk && !publish()) result = WriteResult::kError;
+  });
+  if (result != WriteResult::kOk) {
+    // A disk that hangs: its thread keeps what it writes, nobody waits for it.
+    if (result == WriteResult::kSlow) [[maybe_unused]]
+      FrameOutput* const abandoned = output.release();
+    return result;
+  }
+  ++impl_->sequence;
+  impl_->output = std::move(output);
+  KeepingMemoryErrors(impl_->lost_entry, [&] { impl_->chunk.CommitNextFile(); });
+  return WriteResult::kOk;
 }
 
 }  // namespace hotproof::trace

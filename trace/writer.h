@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -212,6 +213,8 @@ class Writer {
  public:
   // `fd`: an open, empty, writable file, not O_APPEND; the writer owns it. `zstd_level`: 1..19.
   explicit Writer(int fd, int zstd_level = 1);
+  // Before the first entry: keeps what StartFile needs.
+  void KeepForNextFile();
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -247,8 +250,13 @@ class Writer {
   // Tables, snapshots and problems only: a small chunk, written before the first count of a site.
   WriteResult FlushTables(const CounterView& counters);
 
-  uint64_t records_written() const;  // kernels'; operations are counted in their chunks alone
-  uint64_t bytes_written() const;
+  // Goes on in the file `fd` (as the first one; owned), which begins with all tables and the sums of what
+  // is in the files before, once that is in it and `publish` has put it in its place. Not kOk: nothing
+  // has changed, and `fd` is closed. kSlow: something is pending or the disk is behind.
+  WriteResult StartFile(int fd, const std::function<bool()>& publish);
+
+  uint64_t records_written() const;  // in all files; kernels', operations are counted in their chunks alone
+  uint64_t bytes_written() const;    // to the present file
   // Waits until everything is in the file; false: not within `patience_ms`. Any thread.
   bool AwaitWritten(unsigned patience_ms);
 

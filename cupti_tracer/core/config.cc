@@ -1,5 +1,6 @@
 #include "cupti_tracer/core/config.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
@@ -9,6 +10,17 @@ namespace {
 std::string Get(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+// 0 where the variable is not set or no number, which `error` then says.
+uint64_t GetNumber(const char* name, uint64_t most, std::string& error) {
+  const std::string text = Get(name);
+  uint64_t number = 0;
+  const auto [end, result] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty()) return 0;
+  if (result == std::errc() && end == text.data() + text.size() && number <= most) return number;
+  error = std::string(name) + "=" + text;
+  return 0;
 }
 
 }  // namespace
@@ -30,6 +42,11 @@ Config Config::FromEnvironment() {
   } else if (!record.empty() && record != "kernels") {
     config.record_error = record;
   }
+  constexpr uint64_t kNsPerSecond = 1'000'000'000;
+  config.rotation.file_bytes = GetNumber("HOTPROOF_ROTATE_BYTES", UINT64_MAX, config.rotation_error);
+  config.rotation.file_ns = kNsPerSecond * GetNumber("HOTPROOF_ROTATE_SECONDS", UINT64_MAX / kNsPerSecond,
+                                                     config.rotation_error);
+  config.rotation.folder_bytes = GetNumber("HOTPROOF_KEEP_BYTES", UINT64_MAX, config.rotation_error);
   return config;
 }
 

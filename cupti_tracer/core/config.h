@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "cupti_tracer/core/rotation.h"
+
 namespace hotproof::tracer {
 
 enum class Mode { kFull, kCount };
@@ -17,6 +19,9 @@ struct Config {
   // on graphs with such nodes.
   Record record = Record::kKernels;
   std::string record_error;   // it had another value: it, else empty
+  // HOTPROOF_ROTATE_BYTES, HOTPROOF_ROTATE_SECONDS, HOTPROOF_KEEP_BYTES: whole numbers.
+  RotationLimits rotation;
+  std::string rotation_error;  // one that is none: "NAME=VALUE", else empty
   std::string cupti_path;     // HOTPROOF_CUPTI
   std::string cuda_home;      // CUDA_HOME
   unsigned flush_period_ms = 250;

@@ -43,7 +43,11 @@ void Session::Start(Config config, std::string chained_injection) {
   if (!session->collection_->file.ok()) {
     session->SayOnce(session->collection_->file.error() + "; the process runs on untraced");
   }
+  session->collection_->file.SetRotation(session->config_.rotation);
   session->WriteHeader();
+  if (!session->config_.rotation_error.empty()) {
+    session->SayOnce(session->config_.rotation_error + " is no number; files are not rotated by it");
+  }
   if (!session->config_.mode_error.empty()) {
     session->SayOnce("HOTPROOF_MODE=" + session->config_.mode_error +
                      " is neither full nor count; full is used");

@@ -85,7 +85,25 @@ bool TraceFile::FlushLocked() {
 
 bool TraceFile::Flush() {
   std::lock_guard lock(mutex_);
-  return FlushLocked();
+  const bool ok = FlushLocked();
+  if (ok) RotateIfDueLocked();
+  return ok;
+}
+
+void TraceFile::SetRotation(const RotationLimits& limits) {
+  std::lock_guard lock(mutex_);
+  if (writer_ == nullptr || !limits.any()) return;
+  const std::string name = path_.substr(path_.rfind('/') + 1);
+  rotation_ = std::make_unique<Rotation>(limits, folder_, name.substr(0, name.rfind('.')), MonotonicNs());
+  writer_->KeepForNextFile();
+}
+
+void TraceFile::RotateIfDueLocked() {
+  const uint64_t now_ns = MonotonicNs();
+  if (rotation_ == nullptr || !rotation_->Due(*writer_, now_ns)) return;
+  if (!rotation_->Rotate(*writer_, now_ns)) {
+    CountProblemLocked(ProblemKind::kRotationFailed, rotation_->why());
+  }
 }
 
 void TraceFile::SnapshotLocked(SnapshotReason reason, uint64_t correlation_id, uint32_t graph_id,

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "cupti_tracer/core/rotation.h"
 #include "trace/counters.h"
 #include "trace/writer.h"
 
@@ -57,6 +58,8 @@ class TraceFile {
   TraceFile(const std::string& directory, const std::string& stem);
   ~TraceFile();
 
+  // Before anything is written.
+  void SetRotation(const RotationLimits& limits);
   // Creates `<stem>.hpc` beside it; once, before anything is counted.
   void OpenCounters(uint32_t pid, uint64_t process_start_ticks);
 
@@ -100,10 +103,12 @@ class TraceFile {
   }
   bool NoteLocked(trace::WriteResult result);
   void WriteProblemCountsLocked();
+  void RotateIfDueLocked();
 
   std::mutex mutex_;
   std::unique_ptr<trace::Writer> writer_;
   std::unique_ptr<trace::CounterTable> counters_;
+  std::unique_ptr<Rotation> rotation_;
   int folder_ = -1;
   std::string path_, counters_name_, error_;
   std::atomic<bool> disk_failed_{false};

@@ -1,5 +1,5 @@
-// make_trace --launches N --out F [--level L] [--chunk N] [--seed S] [--eager-percent P]: writes a
-// synthetic trace of any size, the same bytes on every run.
+// make_trace --launches N --out F [--level L] [--chunk N] [--seed S] [--eager-percent P]
+// [--file-chunks N]: writes a synthetic trace of any size, the same bytes on every run.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +22,8 @@ int main(int argc, char** argv) {
       options.seed = number;
     } else if (std::strcmp(argv[i], "--eager-percent") == 0) {
       options.eager_percent = static_cast<uint32_t>(number);
+    } else if (std::strcmp(argv[i], "--file-chunks") == 0) {
+      options.file_chunks = number;
     } else {
       options.trace_path.clear();
       break;
@@ -31,7 +33,7 @@ int main(int argc, char** argv) {
       argc % 2 == 0) {
     std::fprintf(stderr,
                  "usage: make_trace --launches N --out FILE [--level L] [--chunk N] [--seed S] "
-                 "[--eager-percent P]\n");
+                 "[--eager-percent P] [--file-chunks N]\n");
     return 2;
   }
   const std::string error = hotproof::tools::WriteSyntheticTrace(options);

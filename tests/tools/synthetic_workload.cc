@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
@@ -12,8 +13,6 @@ namespace hotproof::tools {
 namespace {
 
 constexpr double kTickNs = 32;
-constexpr uint32_t kPid = 4242;
-constexpr uint64_t kStartTicks = 77;
 
 // The families of names that a decode step launches, with the kind of template arguments that make
 // them long.
@@ -193,6 +192,22 @@ uint32_t SyntheticWorkload::Step(uint64_t most_records) {
   return static_cast<uint32_t>(records_.size());
 }
 
+namespace {
+
+// Closes the file at `path` as number `segment` and goes on in a new one. False: it failed.
+bool BeginNextFile(trace::Writer& writer, const std::string& path, uint32_t segment) {
+  namespace fs = std::filesystem;
+  char number[32];
+  std::snprintf(number, sizeof number, ".%06u.hps", segment);
+  const std::string closed = fs::path(path).replace_extension("").string() + number, next = path + ".new";
+  const int fd = open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  return fd >= 0 && writer.StartFile(fd, [&] {
+    return rename(path.c_str(), closed.c_str()) == 0 && rename(next.c_str(), path.c_str()) == 0;
+  }) == trace::WriteResult::kOk;
+}
+
+}  // namespace
+
 std::string WriteSyntheticTrace(const SyntheticTraceOptions& options) {
   namespace fs = std::filesystem;
   const fs::path path = options.trace_path;
@@ -203,7 +218,11 @@ std::string WriteSyntheticTrace(const SyntheticTraceOptions& options) {
   if (fd < 0) return options.trace_path + ": " + strerror(errno);
   trace::Writer writer(fd, options.zstd_level);
   trace::CounterTable counters(AT_FDCWD, counters_path.c_str(), 1 + 2 * SyntheticWorkload::kSites,
-                               1 + SyntheticWorkload::kGraphs, kPid, kStartTicks);
+                               1 + SyntheticWorkload::kGraphs, SyntheticWorkload::kPid,
+                               SyntheticWorkload::kStartTicks);
+  if (options.file_chunks != 0) writer.KeepForNextFile();
+  uint32_t segment = 1;
+  uint64_t chunks = 0;
   if (!counters.on_disk()) return counters_path + ": " + strerror(counters.error());
   const trace::CounterView view{counters.sites(), counters.graphs()};
   SyntheticWorkload workload(options.seed, options.eager_percent);
@@ -221,8 +240,13 @@ std::string WriteSyntheticTrace(const SyntheticTraceOptions& options) {
     }
     for (const trace::RecordEntry& record : workload.records()) writer.AddRecord(record);
     const size_t pending = std::max(writer.pending_records(), writer.pending_launches());
-    if (pending >= options.chunk_entries && writer.Flush(view) != trace::WriteResult::kOk) {
+    if (pending < options.chunk_entries) continue;
+    if (writer.Flush(view) != trace::WriteResult::kOk) {
       return options.trace_path + ": a chunk was not written";
+    }
+    if (++chunks == options.file_chunks) {
+      chunks = 0;
+      if (!BeginNextFile(writer, options.trace_path, segment++)) return "no next file could be begun";
     }
   }
   writer.AddFooter({.reason = "exit",

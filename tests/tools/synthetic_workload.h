@@ -36,6 +36,9 @@ class SyntheticWorkload {
  public:
   static constexpr uint32_t kGraphs = 4, kNodes = 700, kSites = 154, kKernels = 57;
 
+  static constexpr uint32_t kPid = 4242;  // of its header
+  static constexpr uint64_t kStartTicks = 77;
+
   explicit SyntheticWorkload(uint64_t seed = 1, uint32_t eager_percent = 5);
 
   // Header and tables, as the tracer writes them before the first launch.
@@ -88,6 +91,7 @@ struct SyntheticTraceOptions {
   size_t chunk_entries = trace::kChunkEntries;
   uint64_t seed = 1;
   uint32_t eager_percent = 5;  // of the steps
+  uint64_t file_chunks = 0;    // begin a new file after so many; 0: one file
 };
 std::string WriteSyntheticTrace(const SyntheticTraceOptions& options);
 

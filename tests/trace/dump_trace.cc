@@ -186,6 +186,17 @@ void PrintTables(const TraceReader& reader) {
     std::printf("records_written=%lu launches_refused=%lu\n", tables.records_written,
                 tables.launches_refused);
   }
+  const RotatedOut& gone = tables.rotated_out;
+  if (gone.files == 0) return;
+  std::printf("rotated_out.files=%u\n", gone.files);
+  for (size_t i = 0; i < gone.rollups.size(); ++i) {
+    Print("rotated_out.rollups." + std::to_string(i), gone.rollups[i]);
+  }
+  for (size_t site = 0; site < gone.site_records.size(); ++site) {
+    if (gone.site_records[site] == 0) continue;
+    std::printf("rotated_out.site.%zu %lu %lu\n", site, gone.site_records[site],
+                gone.site_duration_ns[site]);
+  }
 }
 
 bool PrintOperations(const TraceReader& reader, size_t index, ChunkOperations& o) {

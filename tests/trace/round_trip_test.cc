@@ -136,7 +136,7 @@ TEST_F(RoundTripTest, HeaderAndALaterOneThatAdds) {
 TEST_F(RoundTripTest, Kernel) {
   writer_->AddHeader({});
   const uint32_t offsets[] = {0, 8, 136}, sizes[] = {8, 128, 4};
-  writer_->AddKernel({1, "name", 7, 0xFEDCBA9876543210u, offsets, sizes});
+  writer_->AddKernel({1, "name", 7, 0xFEDCBA9876543210u, offsets, sizes, 90, "a"});
   Kernel want;
   want.set_id(1);
   want.set_name("name");
@@ -144,6 +144,8 @@ TEST_F(RoundTripTest, Kernel) {
   want.set_cubin_hash(0xFEDCBA9876543210u);
   for (uint32_t offset : offsets) want.add_parameter_offsets(offset);
   for (uint32_t size : sizes) want.add_parameter_sizes(size);
+  want.set_architecture(90);
+  want.set_architecture_suffix("a");
   ExpectSame(Read().kernels[1], want);
 }
 
@@ -222,6 +224,7 @@ TEST_F(RoundTripTest, Site) {
                     true,
                     &call,
                     "/opt/_C.abi3.so",
+                    true,
                     2,
                     1});
   Site want;
@@ -263,6 +266,7 @@ TEST_F(RoundTripTest, Site) {
   }
   ExpectEveryFieldSet(want_call);
   want.set_launching_library("/opt/_C.abi3.so");
+  want.set_library_calls_overflowed(true);
   want.set_range_path(2);
   want.set_process_ranges(1);
   ExpectSame(Read().sites[1], want);

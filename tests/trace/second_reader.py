@@ -131,9 +131,33 @@ def edges(graph):
     return list(zip(*ends, graph.pop("edge_data", None) or [0] * len(ends[0])))
 
 
+def first_head(data):
+    """(file's number, pid, start ticks) by its first head, or None."""
+    content, size = frame_at(data, 0)
+    chunk = parse("Chunk", content) if size else {}
+    if not size or "launches" in chunk:
+        return None
+    header = chunk.get("header", {})
+    return (chunk.get("continuation", {}).get("segment", 1), header.get("pid", 0),
+            header.get("process_start_ticks", 0))
+
+
+def files_of(path):
+    """The data of a trace's files, oldest first, back to the first that is missing."""
+    files = [open(path, "rb").read()]
+    last = first_head(files[0])
+    for number in range(last[0] - 1 if last else 0, 0, -1):
+        older = re.sub(r"(\.\d+\.hps|\.hpt)$", "", path) + f".{number:06}.hps"
+        data = open(older, "rb").read() if os.path.exists(older) else b""
+        if first_head(data) != (number, *last[1:]):
+            break
+        files.insert(0, data)
+    return files
+
+
 class Trace:
     def __init__(self, path):
-        self.path, self.data = path, open(path, "rb").read()
+        self.path, self.sequence, self.rotated_out = path, 0, None
         self.chunks, self.issues, self.header = [], [], {}
         self.tables = {name: {} for name in
                        ("kernels", "attributes", "tensor_maps", "sites", "graphs", "streams",
@@ -141,10 +165,12 @@ class Trace:
         self.lists = {"snapshots": [], "problems": [], "clocks": []}
         self.footer, self.site_attributes = None, {}
         self.asked = {"site": {}, "graph": {}}
-        self.scan()
+        for number, self.data in enumerate(files_of(path)):
+            self.scan(number)
 
-    def scan(self):
-        offset, sequence, damage = 0, 0, None
+    def scan(self, number):
+        """One file; `number` of them were read before."""
+        offset, damage, first = 0, None, True
         if not self.data:
             self.issues.append(("torn", 0, 0))
         while offset < len(self.data):
@@ -158,24 +184,41 @@ class Trace:
             if damage:
                 self.issues.append(("corrupt", damage[1], offset - damage[1]))
                 damage = None
-            if chunk.get("sequence", 0) > sequence:
+            continues = "continuation" in chunk and first
+            if continues and number == 0:
+                self.sequence = chunk.get("sequence", 0)
+                self.take_rollups(chunk["continuation"])
+            if chunk.get("sequence", 0) > self.sequence:
                 self.issues.append(("missing", offset, 0))
-            sequence = chunk.get("sequence", 0) + 1
+            self.sequence, first = chunk.get("sequence", 0) + 1, False
+            if continues and number > 0:
+                self.take_tables(chunk)
+                offset += size
+                continue
             offset = self.take(chunk, offset + size)
         if damage:
             kind = "torn" if damage[0] == "incomplete" else "corrupt"
             self.issues.append((kind, damage[1], len(self.data) - damage[1]))
 
+    def take_rollups(self, continuation):
+        self.rotated_out = {"files": continuation.get("segment", 1) - 1, "rollups": []}
+        for rollup in continuation.get("rollups", []):
+            self.add_counts(self.asked, rollup["statistics"].pop("asked", {}))
+            self.rotated_out["rollups"].append(rollup)
+
+    def take_tables(self, chunk):
+        for name, table in self.tables.items():
+            table.update({entry["id"]: entry for entry in chunk.get(name, [])})
+        pairs = chunk.get("site_attributes", {})
+        self.site_attributes.update(zip(pairs.get("sites", []), pairs.get("attributes", [])))
+
     def take(self, chunk, offset):
         """Tables of a head, then its columns. Returns the offset behind both."""
         self.header = parse_merge(self.header, chunk.get("header", {}))
-        for name, table in self.tables.items():
-            table.update({entry["id"]: entry for entry in chunk.get(name, [])})
+        self.take_tables(chunk)
         for name, entries in self.lists.items():
             entries += chunk.get(name, [])
         self.footer = chunk.get("footer", self.footer)
-        pairs = chunk.get("site_attributes", {})
-        self.site_attributes.update(zip(pairs.get("sites", []), pairs.get("attributes", [])))
         statistics = chunk.get("statistics", {})
         self.add_counts(self.asked, statistics.get("asked", {}))
         frame = chunk.get("columns_frame")
@@ -315,7 +358,13 @@ class Trace:
                     graph[name] = sums(graph[name], MASK32)
             if "other_node_ids" in graph:
                 graph["other_node_ids"] = sums(graph["other_node_ids"], MASK64)
-            graph["edge"] = edges(graph)
+            around = self.tables["graphs"].get(graph.pop("surroundings_of", 0))
+            if around:  # an earlier one: done already
+                for name in ("other_node_ids", "other_node_types", "edges_known", "edge"):
+                    if name in around:
+                        graph[name] = around[name]
+            else:
+                graph["edge"] = edges(graph)
         for kind, offset, lost in self.issues:
             yield f"issue {kind} {offset} {lost}"
         yield from flatten("header", self.header)
@@ -339,6 +388,8 @@ class Trace:
         yield from counts("asked", file[0] if file else self.asked)
         if file:
             yield f"records_written={file[1]} launches_refused={file[2]}"
+        if self.rotated_out:
+            yield from rotated_out(self.rotated_out)
         for sequence, statistics, chunk in self.chunks:
             launches, timed, untimed = self.columns(statistics, chunk)
             operations = self.operations(statistics, chunk)
@@ -348,6 +399,22 @@ class Trace:
                                ("operation", operations)):
                 for row in rows:
                     yield f"chunk.{sequence}.{what} " + " ".join(map(str, row))
+
+
+def rotated_out(gone):
+    """The rollups, and their sums by site."""
+    yield f"rotated_out.files={gone['files']}"
+    by_site = {}
+    for number, rollup in enumerate(gone["rollups"]):
+        statistics = rollup["statistics"]
+        ids = sums(statistics.pop("site_ids", []), MASK32)
+        for site, records, duration_ns in zip(ids, statistics.pop("site_records", []),
+                                              statistics.pop("site_duration_ns", [])):
+            old = by_site.get(site, (0, 0))
+            by_site[site] = old[0] + records, old[1] + duration_ns
+        yield from flatten(f"rotated_out.rollups.{number}", rollup)
+    for site, (records, duration_ns) in sorted(by_site.items()):
+        yield f"rotated_out.site.{site} {records} {duration_ns}"
 
 
 def counts(prefix, counters):

@@ -69,6 +69,13 @@ def main(dump_trace, make_trace, build, source):
             with open(path, "wb") as file:
                 file.write(whole[:at] + bytes([whole[at] ^ 0x5A]) + whole[at + 1:])
             check(f"byte {at} changed", path)
+        for gone in range(0, 5):  # files of a trace in six
+            if gone == 0:
+                subprocess.run([make_trace, "--launches", "40000", "--chunk", "2500", "--file-chunks", "3",
+                                "--out", path], check=True)
+            else:
+                os.remove(os.path.join(folder, f"a.{gone:06}.hps"))
+            check(f"{gone} files gone", path)
     for path in sorted(glob.glob(os.path.join(source, "examples", "**", "*.hpt"), recursive=True)):
         check(os.path.relpath(path, source), path)
 

@@ -43,7 +43,8 @@ TEST(WireFieldsTest, Chunk) {
                                                     {"operations", wire::kOperations},
                                                     {"operation_classes",
                                                      wire::kOperationClasses},
-                                                    {"range_paths", wire::kRangePaths}}));
+                                                    {"range_paths", wire::kRangePaths},
+                                                    {"continuation", wire::kContinuation}}));
 }
 
 TEST(WireFieldsTest, Columns) {

@@ -1,0 +1,25 @@
+// The files of one trace that was rotated (proto/FORMAT.md, "Rotation"): names, and how one begins.
+// Used by the reader and by tests; the tracer makes the same names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "trace/file_window.h"
+
+namespace hotproof::trace {
+
+// Where file number `segment` of the trace lies whose newest file is `path` ("X.hpt" -> "X.000001.hps");
+// `path` may be such a file itself.
+std::string SegmentPath(const std::string& path, uint32_t segment);
+
+struct FileStart {
+  uint32_t segment = 1;
+  uint32_t pid = 0;
+  uint64_t process_start_ticks = 0;
+};
+// nullopt: its first frame is no head.
+std::optional<FileStart> StartOf(const File& file);
+
+}  // namespace hotproof::trace

@@ -1,0 +1,24 @@
+// ChunkStatistics and Counters as bytes, of a chunk or of many. Used by the encoders of heads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trace/column_encoder.h"
+#include "trace/operation_encoder.h"
+
+namespace hotproof::trace {
+
+// Counts of slots, ascending by id; none is zero.
+using SlotCounts = std::vector<std::pair<uint32_t, uint64_t>>;
+
+// Appends the fields of the message Counters.
+void EncodeCounters(const SlotCounts& sites, const SlotCounts& graphs, std::string& message);
+
+// Appends the fields of the message ChunkStatistics; null: there are none. `asked`: the bytes of Counters.
+void EncodeStatistics(const ColumnStatistics* columns, const OperationTotals* operations,
+                      const std::string& asked, std::string& message);
+
+}  // namespace hotproof::trace
