@@ -43,6 +43,7 @@ struct Options {
   std::string mode = "full";
   std::string record = "kernels";
   bool torch_ops = false;
+  uint64_t rotate_bytes = 0, rotate_seconds = 0, keep_bytes = 0;
   std::vector<std::string> command;
 };
 
@@ -81,6 +82,12 @@ std::vector<std::string> TracedEnvironment(const std::string& library, const std
                                           absl::StrCat("HOTPROOF_OUT=", out),
                                           absl::StrCat("HOTPROOF_MODE=", options.mode),
                                           absl::StrCat("HOTPROOF_RECORD=", options.record)};
+  const std::pair<const char*, uint64_t> limits[] = {{"HOTPROOF_ROTATE_BYTES=", options.rotate_bytes},
+                                                     {"HOTPROOF_ROTATE_SECONDS=", options.rotate_seconds},
+                                                     {"HOTPROOF_KEEP_BYTES=", options.keep_bytes}};
+  for (const auto& [name, limit] : limits) {
+    if (limit != 0) environment.push_back(absl::StrCat(name, limit));
+  }
   if (options.torch_ops) {
     const char* operators = std::getenv("HOTPROOF_TORCH_OPS");
     const char* path = std::getenv("PYTHONPATH");
@@ -97,7 +104,8 @@ std::vector<std::string> TracedEnvironment(const std::string& library, const std
       continue;
     }
     if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("HOTPROOF_OUT=") &&
-        !text.starts_with("HOTPROOF_MODE=") && !text.starts_with("HOTPROOF_RECORD=")) {
+        !text.starts_with("HOTPROOF_MODE=") && !text.starts_with("HOTPROOF_RECORD=") &&
+        !text.starts_with("HOTPROOF_ROTATE_") && !text.starts_with("HOTPROOF_KEEP_")) {
       environment.emplace_back(text);
     }
   }
@@ -269,6 +277,16 @@ CLI::App* AddRun(CLI::App& app, int& exit_code) {
                   "too")
       ->check(CLI::IsMember({"kernels", "operations"}))
       ->capture_default_str();
+  run->add_option("--rotate-size", options->rotate_bytes,
+                  "For leaving it on: begin a new file behind this size (256M)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->type_name("SIZE");
+  run->add_option("--rotate-every", options->rotate_seconds, "and after so many seconds")
+      ->type_name("SECONDS");
+  run->add_option("--keep", options->keep_bytes,
+                  "Keep the folder below this size: the oldest files go, their sums stay (4G)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->type_name("SIZE");
   run->add_flag("--torch-ops", options->torch_ops,
                 "Name torch's modules and operators to each launch (report --by range); for looking into\n"
                 "a program, not for leaving it on");

@@ -169,6 +169,34 @@ TEST(Fault, SigkillAfterAFlushKeepsWhatWasFlushed) {
   EXPECT_FALSE(trace.tables.has_footer);
 }
 
+// Files are closed under a running program, and some are deleted: everything is counted all the same.
+TEST(Fault, RotationLosesNothing) {
+  const std::string directory = NewDirectory();
+  RunOptions options = WithFault(directory, "");
+  options.environment["HOTPROOF_ROTATE_BYTES"] = "1";
+  const RunResult run = RunProgram({FaultsProgram(), "launch_through_files", directory, "4"}, options);
+  ASSERT_EQ(0, run.code) << run.output << run.errors;
+  const uint64_t counted = std::stoull(run.output.substr(run.output.find(' ')));
+  const TraceSummary whole = OneTrace(directory);
+  EXPECT_TRUE(whole.issues.empty()) << whole.Describe();
+  EXPECT_EQ(counted, whole.Asked());
+  EXPECT_EQ(counted, whole.Recorded());
+  EXPECT_TRUE(whole.tables.has_footer);
+  int removed = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    const std::string name = entry.path().filename();
+    if (!name.ends_with(".000001.hps") && !name.ends_with(".000002.hps")) continue;
+    removed += std::filesystem::remove(entry.path());
+  }
+  EXPECT_EQ(2, removed);
+  const TraceSummary rest = OneTrace(directory);
+  EXPECT_TRUE(rest.issues.empty()) << rest.Describe();
+  EXPECT_EQ(2u, rest.tables.rotated_out.files);
+  EXPECT_EQ(counted, rest.Asked());
+  EXPECT_EQ(counted, rest.Recorded() + rest.tables.rotated_out.records);
+  EXPECT_LT(rest.Recorded(), counted);
+}
+
 TEST(Fault, ForkBeforeCudaStarts) {
   const std::string directory = NewDirectory();
   RunOptions options = WithFault(directory, "");

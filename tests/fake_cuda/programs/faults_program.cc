@@ -8,11 +8,13 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -82,6 +84,32 @@ void FillDiskThenLaunch(const std::string& directory, int launches) {
   printf("counted %llu\n", static_cast<unsigned long long>(s.Counted()));
 }
 
+// Until the tracer has closed `files` files. A child made meanwhile ends without touching them.
+void LaunchThroughFiles(const std::string& directory, int files) {
+  Session s;
+  const auto closed = [&] {
+    int found = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      found += entry.path().extension() == ".hps";
+    }
+    return found;
+  };
+  bool forked = false;
+  while (closed() < files) {
+    for (int i = 0; i < 50; ++i) s.Count(s.stream);
+    s.Sync();
+    if (!forked && closed() > 0) {
+      const pid_t child = fork();
+      if (child == 0) exit(0);
+      waitpid(child, nullptr, 0);
+      forked = true;
+    }
+    usleep(10000);
+  }
+  for (int i = 0; i < 50; ++i) s.Count(s.stream);
+  printf("counted %llu\n", static_cast<unsigned long long>(s.Counted()));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -94,6 +122,8 @@ int main(int argc, char** argv) {
     TakeOver();
   else if (name == "fill_disk_then_launch" && argc == 4)
     FillDiskThenLaunch(argv[2], atoi(argv[3]));
+  else if (name == "launch_through_files" && argc == 4)
+    LaunchThroughFiles(argv[2], atoi(argv[3]));
   else
     return 64;
   return 0;
