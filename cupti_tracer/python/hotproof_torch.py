@@ -9,6 +9,7 @@ thread; libhotproof.so is the NVTX injection that hears it. It makes way for tor
 
 HOTPROOF_TORCH_OPS=modules leaves operators out. Loaded by sitecustomize.py; nothing here imports torch.
 """
+import atexit
 import ctypes
 import importlib.abc
 import os
@@ -17,7 +18,7 @@ import threading
 import weakref
 
 MODULE_FILE = "torch.nn.modules.module"  # defines nn.Module
-torch = None  # the program's, once it has imported it
+torch = original_call = None  # the program's torch, once it has imported it, and its nn.Module.__call__
 
 
 class Names:
@@ -49,8 +50,30 @@ class Names:
         return found
 
 
+class _Observer:
+    """torch's NVTX observer in one thread. torch complains of one that is still on when its thread ends: this
+    is the thread's alone, so it is dropped there and then."""
+
+    def __init__(self, switch_on, switch_off):
+        self._switch_on, self._switch_off, self.on = switch_on, switch_off, False
+
+    def begin(self):
+        try:
+            self._switch_on()
+            self.on = True
+        except Exception:
+            pass  # a profiler is on, or this torch has no CUDA
+
+    def end(self):
+        if self.on:
+            self.on = False
+            self._switch_off()
+
+    __del__ = end
+
+
 class Operators:
-    """torch's NVTX observer, on in each thread that asks, off while torch.profiler is on in it."""
+    """The observer of each thread that asks for one, off while torch.profiler is on in that thread."""
 
     def __init__(self):
         self._local = threading.local()
@@ -64,30 +87,26 @@ class Operators:
                                     _ExperimentalConfig())
         except Exception:
             return  # another torch than this knows: modules only
-        self._on = lambda: _enable_profiler(config, set())
-        self._off = _disable_profiler
+        self._calls = (lambda: _enable_profiler(config, set())), _disable_profiler
         self._usable = True
         self._make_way(sys.modules.get("torch.autograd.profiler"))
 
     def here(self):
         """This thread's operators are named from now on."""
-        if self._usable and getattr(self._local, "state", None) is None:
-            self._switch_on()
-
-    def _switch_on(self):
-        try:
-            self._on()
-            self._local.state = "on"
-        except Exception:
-            self._local.state = "refused"  # a profiler is on, or this torch has no CUDA
+        if self._usable and getattr(self._local, "observer", None) is None:
+            self._local.observer = _Observer(*self._calls)
+            self._local.observer.begin()
+            if threading.current_thread() is threading.main_thread():
+                atexit.register(self._local.observer.end)
 
     def _make_way(self, profiler):
         """torch allows one profiler a thread: ours ends before another begins, and comes back after it."""
         def before(call):
             def wrapped(*arguments, **options):
-                if getattr(self._local, "state", None) == "on":
-                    self._off()
-                    self._local.state = "away"
+                observer = getattr(self._local, "observer", None)
+                if observer is not None and observer.on:
+                    observer.end()
+                    self._local.away = True
                 return call(*arguments, **options)
             return wrapped
 
@@ -96,8 +115,9 @@ class Operators:
                 try:
                     return call(*arguments, **options)
                 finally:
-                    if getattr(self._local, "state", None) == "away":
-                        self._switch_on()
+                    if getattr(self._local, "away", False):
+                        self._local.away = False
+                        self._local.observer.begin()
             return wrapped
 
         for name, wrap in (("_prepare_profiler", before), ("_enable_profiler", before),
@@ -117,7 +137,9 @@ def _functions():
 
 
 def wrap_module_call(module_class, push, pop, operators):
-    names, local, original = Names(), threading.local(), module_class.__call__
+    global original_call
+    names, local = Names(), threading.local()
+    original = original_call = module_class.__call__
 
     def __call__(self, *args, **kwargs):
         if torch.compiler.is_compiling():  # a constant to Dynamo, should it come here after all
@@ -186,18 +208,14 @@ def install():
     push, pop = _functions()
     operators = Operators()
 
-    original = {}
-
     def on_module_file(module):
         global torch
         torch = sys.modules["torch"]
-        original[module.Module] = module.Module.__call__
         wrap_module_call(module.Module, push, pop, operators)
 
     def on_torch(module):
         if not hasattr(getattr(module, "compiler", None), "is_compiling"):  # before torch 2.3
-            for module_class, call in original.items():
-                module_class.__call__ = call
+            module.nn.Module.__call__ = original_call
         if os.environ.get("HOTPROOF_TORCH_OPS") != "modules":
             operators.ready()
             operators.here()
