@@ -30,25 +30,33 @@ bool ReadHeader(std::span<const uint8_t> file, Elf64_Ehdr* header) {
          header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_shentsize == sizeof(Elf64_Shdr);
 }
 
+// Section number `index`; false: none, or it lies beyond the file's end.
+bool ReadSection(std::span<const uint8_t> file, const Elf64_Ehdr& header, size_t index,
+                 Elf64_Shdr* section, std::string_view* bytes) {
+  if (index >= header.e_shnum || header.e_shoff > file.size() ||
+      (file.size() - header.e_shoff) / sizeof *section <= index) {
+    return false;
+  }
+  std::memcpy(section, file.data() + header.e_shoff + index * sizeof *section, sizeof *section);
+  if (section->sh_type == SHT_NOBITS || section->sh_offset > file.size() ||
+      section->sh_size > file.size() - section->sh_offset) {
+    *bytes = {};
+    return true;
+  }
+  *bytes = {reinterpret_cast<const char*>(file.data()) + section->sh_offset,
+            static_cast<size_t>(section->sh_size)};
+  return true;
+}
+
 // Calls `visit` with the bytes of each section of `type`, until it returns true.
 template <typename Visit>
 bool AnySection(std::span<const uint8_t> file, uint32_t type, Visit&& visit) {
   Elf64_Ehdr header;
   if (!ReadHeader(file, &header)) return false;
-  for (size_t i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section;
-    if (header.e_shoff > file.size() || (file.size() - header.e_shoff) / sizeof section <= i) {
-      return false;
-    }
-    std::memcpy(&section, file.data() + header.e_shoff + i * sizeof section, sizeof section);
-    if (section.sh_type != type || section.sh_offset > file.size() ||
-        section.sh_size > file.size() - section.sh_offset) {
-      continue;
-    }
-    if (visit(std::string_view(reinterpret_cast<const char*>(file.data()) + section.sh_offset,
-                               static_cast<size_t>(section.sh_size)))) {
-      return true;
-    }
+  Elf64_Shdr section;
+  std::string_view bytes;
+  for (size_t i = 0; ReadSection(file, header, i, &section, &bytes); ++i) {
+    if (section.sh_type == type && visit(bytes)) return true;
   }
   return false;
 }
@@ -66,6 +74,25 @@ std::string SuffixIn(std::string_view note, uint32_t number) {
 
 bool LaunchesFromDevice(std::span<const uint8_t> cubin) {
   return AnySection(cubin, SHT_STRTAB, NamesALaunch);
+}
+
+std::vector<std::string_view> FunctionNames(std::span<const uint8_t> cubin) {
+  constexpr std::string_view kCode = ".text.";
+  std::vector<std::string_view> names;
+  Elf64_Ehdr header;
+  Elf64_Shdr section;
+  std::string_view table, bytes;
+  if (!ReadHeader(cubin, &header) ||
+      !ReadSection(cubin, header, header.e_shstrndx, &section, &table)) {
+    return names;
+  }
+  for (size_t i = 0; ReadSection(cubin, header, i, &section, &bytes); ++i) {
+    if (section.sh_type != SHT_PROGBITS || section.sh_name >= table.size()) continue;
+    const std::string_view name =
+        table.substr(section.sh_name, table.find('\0', section.sh_name) - section.sh_name);
+    if (name.size() > kCode.size() && name.starts_with(kCode)) names.push_back(name.substr(kCode.size()));
+  }
+  return names;
 }
 
 CubinArchitecture ArchitectureOf(std::span<const uint8_t> cubin) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace hotproof::tracer {
 
@@ -13,6 +15,9 @@ namespace hotproof::tracer {
 // symbol __cuda_syscall_cnpv2LaunchDeviceV2 (CDP1: __cuda_syscall_cnpLaunchDevice...), one that launches
 // graphs cudaGraphLaunch; code that only links the device runtime brings neither.
 bool LaunchesFromDevice(std::span<const uint8_t> cubin);
+
+// Names of the functions that this cubin has code for: sections .text.NAME. Views of `cubin`.
+std::vector<std::string_view> FunctionNames(std::span<const uint8_t> cubin);
 
 // What a cubin was built for: 90 and "a" for sm_90a. Number 0: it does not say.
 struct CubinArchitecture {

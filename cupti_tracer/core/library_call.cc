@@ -9,8 +9,20 @@ namespace {
 struct ThreadState {
   const trace::LibraryCallEntry* call;
   uint64_t hash;
+  const uint64_t* serial_on_stack;  // in the scope object
+  uint64_t serial;
 };
 constinit thread_local ThreadState state;
+
+// A longjmp runs no destructor. The scope is alive if its frame is above ours, on a stack that grows down,
+// and still holds its number. (Seen from another stack it may count as left: its kernels have no call then.)
+void EndIfLeft() {
+  if (state.call == nullptr) return;
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  const bool alive = here < reinterpret_cast<uintptr_t>(state.serial_on_stack) &&
+                     *static_cast<const volatile uint64_t*>(state.serial_on_stack) == state.serial;
+  if (!alive) state.call = nullptr;
+}
 
 uint64_t HashOf(const trace::LibraryCallEntry& call) {
   const uint64_t name = XXH3_64bits(call.entry_point.data(), call.entry_point.size());
@@ -20,16 +32,23 @@ uint64_t HashOf(const trace::LibraryCallEntry& call) {
 }  // namespace
 
 LibraryCallScope::LibraryCallScope(const trace::LibraryCallEntry& call)
-    : outermost_(state.call == nullptr) {
-  if (outermost_) state = {&call, HashOf(call)};
+    : serial_(IsNested() ? 0 : state.serial + 1) {
+  if (serial_ != 0) state = {&call, HashOf(call), &serial_, serial_};
 }
 
 LibraryCallScope::~LibraryCallScope() {
-  if (outermost_) state = {};
+  if (serial_ != 0 && state.serial == serial_) state.call = nullptr;
 }
 
-bool LibraryCallScope::IsNested() { return state.call != nullptr; }
+bool LibraryCallScope::IsNested() {
+  EndIfLeft();
+  return state.call != nullptr;
+}
 
-CurrentLibraryCall CurrentLibraryCall::Get() noexcept { return {state.call, state.hash}; }
+CurrentLibraryCall CurrentLibraryCall::Get() noexcept {
+  EndIfLeft();
+  if (state.call == nullptr) return {};
+  return {state.call, state.hash};
+}
 
 }  // namespace hotproof::tracer

@@ -10,7 +10,8 @@
 namespace hotproof::tracer {
 
 // For the time of a call. Calls nest (cuBLAS uses cuBLASLt): the outermost one, which the program
-// asked for, counts.
+// asked for, counts. A scope that a longjmp left behind ends at the next look at it: by where it lies on the
+// stack, and by what lies there now.
 class LibraryCallScope {
  public:
   explicit LibraryCallScope(const trace::LibraryCallEntry& call);
@@ -22,7 +23,7 @@ class LibraryCallScope {
   static bool IsNested();
 
  private:
-  bool outermost_;
+  const uint64_t serial_;  // of the thread's scopes; 0: not the outermost
 };
 
 // Null outside of calls. `hash` tells calls with different contents apart.

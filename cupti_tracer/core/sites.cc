@@ -96,8 +96,10 @@ KernelInfo* Sites::FindKernelSlow(const LaunchDescription& d) {
   ArgumentLayout layout = ReadArgumentLayout(driver_, d.function);
   const CUmodule module = ModuleOf(d.function);
   std::lock_guard lock(file_.mutex());
-  KernelInfo* kernel = InternKernelLocked(name == nullptr ? "" : name, FindModuleLocked(module),
-                                          std::move(layout));
+  std::string kernel_name = name == nullptr ? "" : name;
+  LoadedModule loaded = FindModuleLocked(module);
+  if (loaded.cubin_hash == 0) loaded = FindModuleByNameLocked(kernel_name);
+  KernelInfo* kernel = InternKernelLocked(std::move(kernel_name), loaded, std::move(layout));
   functions_[d.function] = {kernel, generation};
   return kernel;
 }
@@ -127,6 +129,14 @@ void Sites::OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cu
   last_loaded.cubin_hash = XXH3_64bits(cubin, cubin_bytes);
   last_loaded.architecture = architecture.number;
   architecture.suffix.copy(last_loaded.suffix, sizeof last_loaded.suffix - 1);
+  const std::vector<std::string_view> functions = FunctionNames(bytes);
+  {
+    std::lock_guard lock(file_.mutex());
+    for (const std::string_view function : functions) {
+      if (modules_of_function_.size() >= kMaxModuleFunctions) break;
+      modules_of_function_.emplace(XXH3_64bits(function.data(), function.size()), last_loaded);
+    }
+  }
   if (LaunchesFromDevice(bytes)) {
     file_.CountProblem(ProblemKind::kDeviceLaunchPossible, "a loaded module calls the device runtime");
   }
@@ -141,9 +151,11 @@ void Sites::OnModuleHandle(CUmodule module) {
 void Sites::OnModuleUnloaded(CUcontext context, uint32_t module_id) {
   {
     std::lock_guard lock(file_.mutex());
-    std::erase_if(modules_, [&](const auto& entry) {
+    const auto is_of_module = [&](const auto& entry) {
       return entry.second.context == context && entry.second.id == module_id;
-    });
+    };
+    std::erase_if(modules_, is_of_module);
+    std::erase_if(modules_of_function_, is_of_module);
   }
   ForgetHandles();
 }
@@ -155,6 +167,22 @@ LoadedModule Sites::FindModuleLocked(CUmodule handle) {
   if (loads_in_call != 1) return {};
   loads_in_call = 0;
   return modules_.emplace(handle, last_loaded).first->second;
+}
+
+LoadedModule Sites::FindModuleByNameLocked(std::string_view kernel) const {
+  LoadedModule found;
+  const auto [begin, end] =
+      modules_of_function_.equal_range(XXH3_64bits(kernel.data(), kernel.size()));
+  for (auto at = begin; at != end; ++at) {
+    if (at == begin) {
+      found = at->second;
+    } else if (at->second.cubin_hash != found.cubin_hash) {
+      return {};
+    } else {
+      found.id = 0;  // loaded more than once: which, is not known
+    }
+  }
+  return found;
 }
 
 KernelInfo* Sites::InternKernelLocked(std::string name, const LoadedModule& module,

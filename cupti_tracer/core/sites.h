@@ -95,7 +95,8 @@ class Sites {
 
   // CUPTI names a module by id and cubin, the driver by handle. They meet at the exit of the call that
   // loaded the module (OnModuleHandle) or, for libraries, which load at their first launch, when that
-  // launch is resolved; and only if that call loaded exactly one module: else the hash stays unknown.
+  // launch is resolved; if that call loaded exactly one module. Else a kernel's name decides, where the
+  // modules that have a function of this name are all the same cubin, and the hash is unknown otherwise.
   static void OnCallEntered();
   void OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cubin, size_t cubin_bytes);
   void OnModuleHandle(CUmodule module);
@@ -114,6 +115,8 @@ class Sites {
                                  ArgumentLayout layout);
   CUmodule ModuleOf(CUfunction function) const;
   LoadedModule FindModuleLocked(CUmodule handle);
+  // Of a kernel by its name: what all loaded modules with a function of this name agree on.
+  LoadedModule FindModuleByNameLocked(std::string_view kernel) const;
   // A site, and what launches are compared with to be of it.
   struct Resolved {
     uint32_t site = 0;
@@ -160,6 +163,9 @@ class Sites {
   bool ranges_reported_ = false;
   std::unordered_map<std::string, uint32_t> tensor_map_ids_;
   std::unordered_map<CUmodule, LoadedModule> modules_;
+  // Loaded modules by the hash of each of their functions' names, at most so many entries.
+  static constexpr size_t kMaxModuleFunctions = 1 << 18;
+  std::unordered_multimap<uint64_t, LoadedModule> modules_of_function_;
 };
 
 }  // namespace hotproof::tracer

@@ -216,9 +216,14 @@ void GraphRegistry::OnExecNodeUpdated(CUgraphExec exec, CUgraphNode exec_node,
     node.node.attributes = by.attributes;
     node.node.attributes.device_updatable = updatable;
     // Later calls may name the exec's nodes by the new source graph's, too.
-    if (node.source != nullptr && node.source != node.original) changed.by_original.erase(node.source);
+    const auto place = static_cast<size_t>(&node - changed.nodes.data());
+    // The handle that is left behind may be another node's by now: addresses are used again.
+    const auto left = changed.by_original.find(node.source);
+    if (left != changed.by_original.end() && left->second == place && node.source != node.original) {
+      changed.by_original.erase(left);
+    }
     node.source = source_node;
-    changed.by_original[source_node] = static_cast<size_t>(&node - changed.nodes.data());
+    changed.by_original[source_node] = place;
   });
 }
 

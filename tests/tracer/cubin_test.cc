@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -80,6 +82,26 @@ TEST(CubinTest, TellsItsArchitecture) {
   host[offsetof(Elf64_Ehdr, e_machine)] = 62;
   EXPECT_EQ(text(host), "0");
   EXPECT_EQ(text(std::vector<uint8_t>(10)), "0");
+}
+
+TEST(CubinTest, NamesTheFunctionsThatItHasCodeFor) {
+  std::ifstream file(HOTPROOF_SOURCE_DIR "/tests/cli/device_code/sm_90a.cubin", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::vector<uint8_t> cubin(text.begin(), text.end());
+  const std::vector<std::string_view> names = FunctionNames(cubin);
+  ASSERT_EQ(names.size(), 1u);
+  EXPECT_EQ(names[0], "_Z22hotproof_fixture_scalePffi");
+  EXPECT_EQ(ArchitectureOf(cubin).number, 90u);
+  EXPECT_EQ(ArchitectureOf(cubin).suffix, "a");
+  for (size_t bytes = 0; bytes < cubin.size(); bytes += 5) {
+    FunctionNames(std::span(cubin).first(bytes));
+  }
+  for (size_t at = 4; at < cubin.size(); ++at) {
+    std::vector<uint8_t> changed = cubin;
+    changed[at] = 0xff;
+    FunctionNames(changed);
+    ArchitectureOf(changed);
+  }
 }
 
 TEST(CubinTest, DamagedFilesAreNotReadBeyondTheirEnd) {

@@ -182,6 +182,24 @@ TEST_F(GraphRegistryTest, ChangesMakeANewCompositionAndComeBackToTheOld) {
   EXPECT_EQ(reader->tables().graphs.at(without.graph_id).disabled_nodes, 1u);
 }
 
+TEST_F(GraphRegistryTest, AnUpdateFromReusedAddressesKeepsEachNodesHandle) {
+  const CUgraphNode a = Node(0x10, 5), b = Node(0x20, 6);
+  graphs_.OnInstantiateEntered();
+  const CUgraphNode of_a = Clone(a, 0x11, 0x200000000), of_b = Clone(b, 0x21, 0x200000001);
+  ExecCreated(exec_, 2);
+  graphs_.OnLaunch(exec_);
+  // From a second graph, then from a third one whose nodes have the second one's addresses, exchanged.
+  graphs_.OnExecNodeUpdated(exec_, of_a, Node(0x50, 7));
+  graphs_.OnExecNodeUpdated(exec_, of_b, Node(0x60, 8));
+  graphs_.OnExecNodeUpdated(exec_, of_a, Node(0x60, 3));
+  graphs_.OnExecNodeUpdated(exec_, of_b, Node(0x50, 4));
+  graphs_.OnExecNodeSite(exec_, Handle<CUgraphNode>(0x60), 1);
+  graphs_.OnExecNodeSite(exec_, Handle<CUgraphNode>(0x50), 2);
+  const auto replay = graphs_.OnLaunch(exec_);
+  const auto reader = scratch_.Read();
+  EXPECT_THAT(reader->tables().graphs.at(replay.graph_id).node_sites, ElementsAre(1, 2));
+}
+
 TEST_F(GraphRegistryTest, UpdateTakesTheSitesOfTheNewSourceGraph) {
   const CUgraphNode a = Node(0x10, 5), newer = Node(0x50, 8);
   graphs_.OnInstantiateEntered();

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <thread>
@@ -305,6 +307,37 @@ TEST_F(SitesTest, AModuleIsBelievedOnlyWhenItsCallLoadedItAlone) {
   EXPECT_EQ(kernel_of(unsure).cubin_hash(), 0u);
   EXPECT_NE(kernel_of(sure).cubin_hash(), 0u);
   EXPECT_EQ(kernel_of(sure).module_id(), 3u);
+}
+
+TEST_F(SitesTest, AKernelsNameTellsItsModuleWhereItsCallDoesNot) {
+  std::ifstream file(HOTPROOF_SOURCE_DIR "/tests/cli/device_code/sm_90a.cubin", std::ios::binary);
+  const std::string cubin{std::istreambuf_iterator<char>(file), {}};
+  const std::string name = "_Z22hotproof_fixture_scalePffi";
+  state_.kernels[function_] = {name, {}, {}};
+  state_.kernels[Handle<void*>(0x2000)] = {name, {}, {}};
+  state_.kernels[Handle<void*>(0x3000)] = {"not_in_it", {}, {}};
+  // Loaded some calls ago, beside another one.
+  sites_.OnModuleLoaded(nullptr, 7, cubin.data(), cubin.size());
+  sites_.OnModuleLoaded(nullptr, 8, "no cubin", 8);
+  Sites::OnCallEntered();
+  const uint32_t known = sites_.Resolve(Launch(function_, name.c_str(), nullptr));
+  const uint32_t unknown = sites_.Resolve(Launch(Handle<void*>(0x3000), "not_in_it", nullptr));
+  // Another cubin with this name.
+  std::string changed = cubin;
+  changed.back() ^= 1;
+  sites_.OnModuleLoaded(nullptr, 9, changed.data(), changed.size());
+  Sites::OnCallEntered();
+  const uint32_t unsure = sites_.Resolve(Launch(Handle<void*>(0x2000), name.c_str(), nullptr));
+  const auto reader = scratch_.Read();
+  const auto kernel_of = [&](uint32_t site) {
+    return reader->tables().kernels.at(reader->tables().sites.at(site).kernel_id());
+  };
+  EXPECT_EQ(kernel_of(known).module_id(), 7u);
+  EXPECT_NE(kernel_of(known).cubin_hash(), 0u);
+  EXPECT_EQ(kernel_of(known).architecture(), 90u);
+  EXPECT_EQ(kernel_of(known).architecture_suffix(), "a");
+  EXPECT_EQ(kernel_of(unknown).cubin_hash(), 0u);
+  EXPECT_EQ(kernel_of(unsure).cubin_hash(), 0u);
 }
 
 TEST_F(SitesTest, NameOfAHandMadeNodeComesFromTheDriver) {
