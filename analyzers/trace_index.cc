@@ -50,8 +50,7 @@ void TraceIndex::ClassifyKernels(const catalog::Classifier& classifier) {
     // What the cubin says weighs more than what a name says.
     info.architecture = kernel.architecture();
     if (info.architecture != 0) {
-      info.kernel_class.arch =
-          absl::StrCat("sm", info.architecture, kernel.architecture_suffix());
+      info.kernel_class.arch = absl::StrCat("sm", info.architecture, kernel.architecture_suffix());
     }
     if (kernel.cubin_hash() != 0) info.cubin_hash = absl::StrFormat("%016x", kernel.cubin_hash());
   }
@@ -182,6 +181,8 @@ std::string TraceIndex::WhyUnknown(uint32_t id) const {
   if (contradiction != shape_contradictions_.end()) return contradiction->second;
   const trace::Site& site = tables_->sites[id];
   if (site.arguments_overflowed()) return "the kernel had more argument sets than are kept";
+  if (site.library_calls_overflowed())
+    return "the kernel ran in more library calls than are told apart";
   if (site.arguments().empty()) return "the launch's arguments could not be read";
   if (site.kernel_id() < tables_->kernels.size()) {
     const trace::Kernel& kernel = tables_->kernels[site.kernel_id()];

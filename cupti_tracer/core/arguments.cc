@@ -7,7 +7,7 @@ namespace hotproof::tracer {
 namespace {
 
 constexpr uint32_t kMaxArgumentBytes = 32764;  // the driver's own limit
-constexpr uint32_t kHeadBytes = 20;  // CUTLASS: mode, M, N, K, L
+constexpr uint32_t kHeadBytes = 20;            // CUTLASS: mode, M, N, K, L
 
 bool Contains(const std::vector<uint32_t>& values, uint32_t value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -16,10 +16,10 @@ bool Contains(const std::vector<uint32_t>& values, uint32_t value) {
 // Cheap filter before asking the driver: 0 and integers below 2^32 are no addresses.
 bool CouldBeAddress(uint64_t word) { return (word >> 32) != 0 && (word >> 57) == 0; }
 
-// Two 32-bit extents side by side in a struct, say a batch of 3 above K = 5120, make a number that can
-// lie inside an allocation: drivers place some from 2^33 on. Such a word is masked only once its
-// place holds an address that two extents cannot make. Until then a pointer that looks so is kept
-// as it is, which costs a site for each value and nothing else.
+// Two 32-bit extents side by side in a struct, say a batch of 3 above K = 5120, make a number that
+// can lie inside an allocation: drivers place some from 2^33 on. Such a word is masked only once
+// its place holds an address that two extents cannot make. Until then a pointer that looks so is
+// kept as it is, which costs a site for each value and nothing else.
 bool CouldBeTwoExtents(uint64_t word) {
   return (word >> 32) < (1u << 12) && (word & 0xffffffff) < (1u << 24);
 }
@@ -29,9 +29,12 @@ std::span<const uint8_t> PackedArguments(void** extra) {
   const void* packed = nullptr;
   size_t bytes = 0;
   for (void** entry = extra; entry != nullptr && *entry != CU_LAUNCH_PARAM_END; entry += 2) {
-    if (*entry == CU_LAUNCH_PARAM_BUFFER_POINTER) packed = entry[1];
-    else if (*entry == CU_LAUNCH_PARAM_BUFFER_SIZE) bytes = *static_cast<size_t*>(entry[1]);
-    else break;
+    if (*entry == CU_LAUNCH_PARAM_BUFFER_POINTER)
+      packed = entry[1];
+    else if (*entry == CU_LAUNCH_PARAM_BUFFER_SIZE)
+      bytes = *static_cast<size_t*>(entry[1]);
+    else
+      break;
   }
   return {static_cast<const uint8_t*>(packed), packed == nullptr ? 0 : bytes};
 }
@@ -57,11 +60,22 @@ ArgumentLayout HeadsOf(const ArgumentLayout& whole) {
   ArgumentLayout head = whole;
   head.heads_only = true;
   for (size_t i = 0; i < head.sizes.size(); ++i) {
-    if (head.sizes[i] <= kHeadBytes) continue;
+    const uint32_t begin = head.offsets[i];
+    const auto is_tensor_map = [&](uint32_t at) {
+      return at >= begin && at < begin + head.sizes[i];
+    };
+    if (head.sizes[i] <= kHeadBytes ||
+        std::any_of(head.tensor_maps.begin(), head.tensor_maps.end(), is_tensor_map)) {
+      continue;
+    }
+    uint32_t end = begin + kHeadBytes;
+    for (const uint32_t at : head.masked) {
+      if (at < end && end < at + 8) end = at;  // half an address is none
+    }
     head.sizes.resize(i + 1);
     head.offsets.resize(i + 1);
-    head.sizes[i] = kHeadBytes;
-    head.total_bytes = head.offsets[i] + kHeadBytes;
+    head.sizes[i] = end - begin;
+    head.total_bytes = end;
     break;
   }
   std::erase_if(head.masked, [&](uint32_t at) { return at + 8 > head.total_bytes; });
@@ -97,7 +111,8 @@ ArgumentLayout ReadArgumentLayout(const Driver& driver, CUfunction function) {
   return layout;
 }
 
-ArgumentLayout::Piece ArgumentLayout::PieceAt(size_t parameter, uint32_t begin, uint32_t end) const {
+ArgumentLayout::Piece ArgumentLayout::PieceAt(size_t parameter, uint32_t begin,
+                                              uint32_t end) const {
   return {static_cast<uint16_t>(parameter), static_cast<uint16_t>(begin - offsets[parameter]),
           static_cast<uint16_t>(begin), static_cast<uint16_t>(end - begin)};
 }

@@ -1,5 +1,5 @@
-// A launch's arguments as evidence: which bytes, where, with device addresses masked and tensor maps
-// replaced by what they describe. No lock is held across the driver calls made here.
+// A launch's arguments as evidence: which bytes, where, with device addresses masked and tensor
+// maps replaced by what they describe. No lock is held across the driver calls made here.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ArgumentSet {
 // How to read a kernel's arguments. Immutable once published: readers on other threads keep using
 // the version they loaded.
 struct ArgumentLayout {
-  bool readable = false;  // the driver told offsets and sizes
+  bool readable = false;    // the driver told offsets and sizes
   bool heads_only = false;  // too many different sets: only what HeadsOf keeps is part of a site
   bool overflowed = false;  // too many of these as well: arguments are no longer part of a site
   uint32_t total_bytes = 0;
@@ -35,8 +35,8 @@ struct ArgumentLayout {
 
   // Whether arguments are part of this kernel's sites.
   bool IsEvidence() const { return readable && !overflowed && total_bytes != 0; }
-  // Whether a launch has the arguments `set`, but for what is masked. Compares where they lie: nothing
-  // is copied or hashed. False also where that cannot be told so. Wants PreparePieces.
+  // Whether a launch has the arguments `set`, but for what is masked. Compares where they lie:
+  // nothing is copied or hashed. False also where that cannot be told so. Wants PreparePieces.
   bool Matches(const LaunchDescription& description, const ArgumentSet& set,
                const TensorMaps& tensor_maps) const;
   // After the vectors above are filled: what Matches compares.
@@ -52,8 +52,9 @@ struct ArgumentLayout {
   std::vector<Piece> compared_, map_pieces_;
 };
 
-// Of the first struct among the arguments only its first words, and nothing behind it: a struct's problem
-// size stands in front, and what follows is often the leftovers of a stack, new at every launch.
+// Of the first struct among the arguments that is no tensor map only its first words, and nothing
+// behind it: a struct's problem size stands in front, and what follows is often the leftovers of a
+// stack, new at every launch.
 ArgumentLayout HeadsOf(const ArgumentLayout& whole);
 
 ArgumentLayout ReadArgumentLayout(const Driver& driver, CUfunction function);
@@ -65,7 +66,8 @@ class ArgumentBytes {
   bool Gather(const ArgumentLayout& layout, const LaunchDescription& description);
   // Zeroes the layout's masked words and tensor maps; looks the maps up.
   void Mask(const ArgumentLayout& layout, const TensorMaps& tensor_maps);
-  // Device addresses and tensor maps that the layout does not know yet, added to `masked` and `maps`.
+  // Device addresses and tensor maps that the layout does not know yet, added to `masked` and
+  // `maps`.
   void FindNew(const ArgumentLayout& layout, const Driver& driver, const TensorMaps& tensor_maps,
                std::vector<uint32_t>& masked, std::vector<uint32_t>& maps) const;
 

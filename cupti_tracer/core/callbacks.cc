@@ -55,7 +55,7 @@ void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callb
 }
 
 void OnGraphLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  if (current_call.EndCaptured()) return;  // into a capturing stream: it made a child graph node
+  current_call.EndCaptured();
   session.OnContext();
   Collection& collection = session.collection();
   if (!Succeeded(data)) return collection.file.counters().CountRefused();

@@ -1,13 +1,13 @@
 #include "cupti_tracer/core/sites.h"
 
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
 #include "cupti_tracer/core/cubin.h"
 #include "cupti_tracer/core/launch_cache.h"
 #include "cupti_tracer/core/launching_library.h"
 #include "cupti_tracer/core/thread_cache.h"
-
-#include <algorithm>
-#include <cstring>
-#include <utility>
 
 namespace hotproof::tracer {
 namespace {
@@ -138,7 +138,8 @@ void Sites::OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cu
     }
   }
   if (LaunchesFromDevice(bytes)) {
-    file_.CountProblem(ProblemKind::kDeviceLaunchPossible, "a loaded module calls the device runtime");
+    file_.CountProblem(ProblemKind::kDeviceLaunchPossible,
+                       "a loaded module calls the device runtime");
   }
 }
 
@@ -194,14 +195,15 @@ KernelInfo* Sites::InternKernelLocked(std::string name, const LoadedModule& modu
     const uint32_t place[2] = {layout.offsets[i], layout.sizes[i]};
     key.append(reinterpret_cast<const char*>(place), sizeof place);
   }
-  KernelInfo*& kernel = kernels_[key];
-  if (kernel != nullptr) return kernel;
-  kernel = &kernel_storage_.emplace_back();
-  kernel->id = static_cast<uint32_t>(kernel_storage_.size());
-  kernel->name = std::move(name);
+  if (const auto known = kernels_.find(key); known != kernels_.end()) return known->second;
+  // Visible when it is whole: memory may run out in between.
   layout.PreparePieces();
   const ArgumentLayout& stored = layout_storage_.emplace_back(std::move(layout));
+  KernelInfo* const kernel = &kernel_storage_.emplace_back();
+  kernel->id = static_cast<uint32_t>(kernel_storage_.size());
+  kernel->name = std::move(name);
   kernel->layout.store(&stored, std::memory_order_release);
+  kernels_.emplace(std::move(key), kernel);
   if (trace::Writer* writer = file_.writer_locked()) {
     writer->AddKernel({.id = kernel->id,
                        .name = kernel->name,
@@ -326,8 +328,11 @@ Sites::Resolved Sites::ResolveSlow(const LaunchDescription& launch, KernelInfo& 
     const auto found = kernel.argument_sets.find(hash);
     if (found != kernel.argument_sets.end()) {
       set = &found->second;
-    } else if (kernel.argument_sets.size() <
-               kMaxArgumentSets + (layout->heads_only ? kMaxArgumentHeads : 0)) {
+    } else if (layout->heads_only
+                   ? extra_evidence_ < kMaxExtraEvidence &&
+                         kernel.argument_sets.size() < kMaxArgumentSets + kMaxArgumentHeads
+                   : kernel.argument_sets.size() < kMaxArgumentSets) {
+      extra_evidence_ += layout->heads_only ? 1 : 0;
       set = &kernel.argument_sets.emplace(hash, arguments.AsSet()).first->second;
     } else if (!layout->heads_only) {
       publish(HeadsOf(*layout));
@@ -351,9 +356,14 @@ Sites::Resolved Sites::ResolveSlow(const LaunchDescription& launch, KernelInfo& 
   bool many_calls = false;
   if (call.call != nullptr) {
     const uint64_t call_and_arguments = WithLibraryCall(hash, call.hash);
-    if (kernel.calls.size() < kMaxCallsPerKernel) {
+    const bool is_extra = kernel.calls.size() >= kMaxArgumentSets;
+    if (kernel.calls.contains(call_and_arguments)) {
+      // Its site is there.
+    } else if (!is_extra ||
+               (kernel.calls.size() < kMaxCallsPerKernel && extra_evidence_ < kMaxExtraEvidence)) {
       kernel.calls.insert(call_and_arguments);
-    } else if (!kernel.calls.contains(call_and_arguments)) {
+      extra_evidence_ += is_extra ? 1 : 0;
+    } else {
       many_calls = true;
       call = {nullptr, kManyCalls};
       if (!std::exchange(kernel.calls_reported, true)) {
@@ -434,8 +444,7 @@ uint32_t Sites::AddSiteLocked(const LaunchDescription& d, const KernelInfo& kern
 }
 
 uint32_t Sites::ResolveUnattributedLocked(std::string_view kernel_name, const uint32_t (&grid)[3],
-                                          const uint32_t (&block)[3],
-                                          uint32_t dynamic_shared_bytes,
+                                          const uint32_t (&block)[3], uint32_t dynamic_shared_bytes,
                                           uint32_t graph_node_captured) {
   const KernelInfo& kernel = *InternKernelLocked(std::string(kernel_name), {}, ArgumentLayout());
   LaunchDescription d;

@@ -1,6 +1,6 @@
 // Interns launches into sites and kernels into ids. Resolve is called in launch callbacks on any
-// thread: lock-free when this thread has seen the same launch before, else it takes the trace's lock.
-// A launch like one of the last few (core/launch_cache.h) is neither copied nor hashed.
+// thread: lock-free when this thread has seen the same launch before, else it takes the trace's
+// lock. A launch like one of the last few (core/launch_cache.h) is neither copied nor hashed.
 #pragma once
 
 #include <atomic>
@@ -54,12 +54,15 @@ struct LoadedModule {
 
 class Sites {
  public:
-  // At most this many different argument sets a kernel become sites of their own, then as many heads of
-  // them (HeadsOf).
+  // At most this many different argument sets a kernel become sites of their own, then as many
+  // heads of them (HeadsOf).
   static constexpr size_t kMaxArgumentSets = 64, kMaxArgumentHeads = 1024;
-  // At most this many different library calls (times argument sets) a kernel are told apart. Launches
-  // in more share a site, which says so.
+  // At most this many different library calls (times argument sets) a kernel are told apart.
+  // Launches in more share a site, which says so.
   static constexpr size_t kMaxCallsPerKernel = 512;
+  // Of all kernels together, so many heads, and calls beyond the first kMaxArgumentSets of a
+  // kernel.
+  static constexpr size_t kMaxExtraEvidence = 8192;
 
   // At most so many sites that named ranges tell apart; launches in others are in a range '(many)'.
   static constexpr size_t kMaxRangedSites = 8192;
@@ -72,7 +75,8 @@ class Sites {
 
   // The site of a launch; 0 when every id is taken. An eager launch's site is on disk on return.
   uint32_t Resolve(const LaunchDescription& description);
-  // The same if this thread has launched just that lately, else kNotCached. Never waits, never throws.
+  // The same if this thread has launched just that lately, else kNotCached. Never waits, never
+  // throws.
   static constexpr uint32_t kNotCached = UINT32_MAX;
   uint32_t ResolveCached(const LaunchDescription& description) const noexcept;
 
@@ -93,10 +97,11 @@ class Sites {
   void ForgetHandles() { generation_.store(NewGeneration(), std::memory_order_relaxed); }
   uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
 
-  // CUPTI names a module by id and cubin, the driver by handle. They meet at the exit of the call that
-  // loaded the module (OnModuleHandle) or, for libraries, which load at their first launch, when that
-  // launch is resolved; if that call loaded exactly one module. Else a kernel's name decides, where the
-  // modules that have a function of this name are all the same cubin, and the hash is unknown otherwise.
+  // CUPTI names a module by id and cubin, the driver by handle. They meet at the exit of the call
+  // that loaded the module (OnModuleHandle) or, for libraries, which load at their first launch,
+  // when that launch is resolved; if that call loaded exactly one module. Else a kernel's name
+  // decides, where the modules that have a function of this name are all the same cubin, and the
+  // hash is unknown otherwise.
   static void OnCallEntered();
   void OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cubin, size_t cubin_bytes);
   void OnModuleHandle(CUmodule module);
@@ -131,8 +136,8 @@ class Sites {
   LaunchDescription LimitRangesLocked(const LaunchDescription& description, uint32_t kernel_id,
                                       uint64_t evidence_hash);
   // `evidence`: what the description does not say; 0 when every id is taken.
-  uint32_t AddSiteLocked(const LaunchDescription& description, const KernelInfo& kernel, uint64_t key,
-                         trace::SiteEntry evidence);
+  uint32_t AddSiteLocked(const LaunchDescription& description, const KernelInfo& kernel,
+                         uint64_t key, trace::SiteEntry evidence);
 
   TraceFile& file_;
   const Driver& driver_;
@@ -159,7 +164,7 @@ class Sites {
   std::deque<ArgumentLayout> layout_storage_;
   std::unordered_map<uint64_t, uint32_t> site_ids_;
   std::deque<SiteInfo> sites_;
-  size_t ranged_sites_ = 0;
+  size_t ranged_sites_ = 0, extra_evidence_ = 0;
   bool ranges_reported_ = false;
   std::unordered_map<std::string, uint32_t> tensor_map_ids_;
   std::unordered_map<CUmodule, LoadedModule> modules_;

@@ -46,7 +46,7 @@ class Examples(unittest.TestCase):
             self.assertTrue(row["m"] and row["n"] and row["k"], row)
         self.assertFalse([p for p in result["problems"] if p["name"] == "shape_contradiction"])
 
-    def check_vllm(self, example, path_at_8_rows):
+    def check_vllm(self, example, path_of_decode, path_of_more_rows):
         for phase in PHASES:
             result = report(example, phase)
             self.check_sums(result)
@@ -70,7 +70,7 @@ class Examples(unittest.TestCase):
             self.assertLessEqual(lm_head, forwards)
             for row in result["gemms"]:
                 if row["scaling"] == "block":
-                    expected_path = path_at_8_rows if row["m"] <= 16 else "deep_gemm"
+                    expected_path = path_of_decode if row["m"] <= 16 else path_of_more_rows
                     self.assertEqual(row["path"], expected_path, row)
                 else:
                     self.assertEqual(row["path"], "cublaslt", row)
@@ -82,10 +82,13 @@ class Examples(unittest.TestCase):
             self.assertEqual(row["quantLaunches"], row["launches"], row)
 
     def test_vllm_default_path(self):
-        self.check_vllm("vllm-0.25.1-default-m8", "flashinfer")
+        self.check_vllm("vllm-0.25.1-default-m8", "flashinfer", "deep_gemm")
 
     def test_vllm_deep_gemm(self):
-        self.check_vllm("vllm-0.25.1-deepgemm-m8", "deep_gemm")
+        self.check_vllm("vllm-0.25.1-deepgemm-m8", "deep_gemm", "deep_gemm")
+
+    def test_vllm_cutlass(self):
+        self.check_vllm("vllm-0.25.1-cutlass-m8", "cutlass_vllm", "cutlass_vllm")
 
     def test_torch(self):
         for phase in PHASES:

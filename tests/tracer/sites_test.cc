@@ -136,7 +136,8 @@ TEST_F(SitesTest, SitesStayBoundedWhenAScalarChangesAtEveryLaunch) {
 }
 
 TEST_F(SitesTest, AStructWhoseLeftoversChangeKeepsItsProblemSize) {
-  // As CUTLASS's Params lie: mode, M, N, K, L, then leftovers of the stack; another argument behind.
+  // As CUTLASS's Params lie: mode, M, N, K, L, then leftovers of the stack; another argument
+  // behind.
   constexpr uint32_t kOffset = 16, kBytes = 1792;
   state_.kernels[function_] = {"cutlass", {0, kOffset, kOffset + kBytes}, {8, kBytes, 4}};
   uint64_t scale = 1;
@@ -165,8 +166,45 @@ TEST_F(SitesTest, AStructWhoseLeftoversChangeKeepsItsProblemSize) {
     std::memcpy(read, site.arguments().data() + kOffset, sizeof read);
     EXPECT_THAT(read, ElementsAre(0, m, 34816, 5120, 1));
     // What is not kept is not there, rather than zero.
-    EXPECT_TRUE(site.arguments().size() == kOffset + 20 || site.arguments().size() == kOffset + kBytes + 4);
+    EXPECT_TRUE(site.arguments().size() == kOffset + 20 ||
+                site.arguments().size() == kOffset + kBytes + 4);
   }
+}
+
+TEST_F(SitesTest, AHeadCutsNoAddressInHalf) {
+  // Three pointers in front, as FlashAttention's Params: the third lies across the cut.
+  state_.kernels[function_] = {"attention", {0}, {64}};
+  uint64_t params_struct[8] = {};
+  void* params[] = {params_struct};
+  state_.device_addresses.clear();
+  std::set<uint32_t> sites;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    for (int pointer = 0; pointer < 3; ++pointer) {
+      params_struct[pointer] = 0x7f0000000000 + (4096 * i + pointer) * 256;
+      state_.device_addresses.insert(params_struct[pointer]);
+    }
+    params_struct[7] = i;  // leftovers
+    sites.insert(sites_.Resolve(Launch(function_, "attention", params)));
+  }
+  EXPECT_EQ(sites.size(), Sites::kMaxArgumentSets + 1) << "one head for all";
+  const auto reader = scratch_.Read();
+  EXPECT_EQ(reader->tables().sites.at(*sites.rbegin()).arguments(), std::string(16, '\0'));
+}
+
+TEST_F(SitesTest, AllKernelsTogetherKeepABoundedNumberOfHeads) {
+  uint64_t scalar = 0;
+  void* params[] = {&scalar};
+  uint32_t highest = 0;
+  for (uint64_t kernel = 0; kernel < 20; ++kernel) {
+    void* const function = Handle<void*>(0x2000 + 8 * kernel);
+    const std::string name = "k" + std::to_string(kernel);
+    state_.kernels[function] = {name, {0}, {8}};
+    for (int i = 0; i < 2000; ++i, ++scalar) {
+      highest = std::max(highest, sites_.Resolve(Launch(function, name.c_str(), params)));
+    }
+  }
+  EXPECT_LE(highest, Sites::kMaxExtraEvidence + 20 * (Sites::kMaxArgumentSets + 1));
+  EXPECT_GE(highest, Sites::kMaxExtraEvidence);
 }
 
 TEST_F(SitesTest, ARepeatedLaunchIsRecognisedWithoutBeingResolvedAgain) {
@@ -263,7 +301,8 @@ TEST_F(SitesTest, AKernelsLibraryCallsBeyondTheLimitShareASiteThatSaysSo) {
   const uint32_t told = launch_in_call(7, function_, "splitKreduce");
   const uint32_t many = launch_in_call(Sites::kMaxCallsPerKernel + 7, function_, "splitKreduce");
   const uint32_t outside = sites_.Resolve(Launch(function_, "splitKreduce", nullptr));
-  const uint32_t of_other = launch_in_call(Sites::kMaxCallsPerKernel + 7, Handle<void*>(0x2000), "other");
+  const uint32_t of_other =
+      launch_in_call(Sites::kMaxCallsPerKernel + 7, Handle<void*>(0x2000), "other");
   const auto reader = scratch_.Read();
   const auto& table = reader->tables().sites;
   EXPECT_EQ(table.at(told).library_call().m(), 7u);
@@ -286,7 +325,8 @@ TEST_F(SitesTest, AHandleThatCameBackAfterAnUnloadIsAnotherKernel) {
   const uint32_t after = sites_.Resolve(Launch(function_, "new", nullptr));
   EXPECT_NE(before, after);
   const auto reader = scratch_.Read();
-  EXPECT_EQ(reader->tables().kernels.at(reader->tables().sites.at(after).kernel_id()).name(), "new");
+  EXPECT_EQ(reader->tables().kernels.at(reader->tables().sites.at(after).kernel_id()).name(),
+            "new");
 }
 
 TEST_F(SitesTest, AModuleIsBelievedOnlyWhenItsCallLoadedItAlone) {
@@ -344,7 +384,8 @@ TEST_F(SitesTest, NameOfAHandMadeNodeComesFromTheDriver) {
   state_.kernels[function_] = {"by_hand", {}, {}};
   const uint32_t id = sites_.Resolve(Launch(function_, nullptr, nullptr));
   const auto reader = scratch_.Read();
-  EXPECT_EQ(reader->tables().kernels.at(reader->tables().sites.at(id).kernel_id()).name(), "by_hand");
+  EXPECT_EQ(reader->tables().kernels.at(reader->tables().sites.at(id).kernel_id()).name(),
+            "by_hand");
 }
 
 TEST_F(SitesTest, AnEagerSiteIsOnDiskBeforeItIsCounted) {
@@ -352,6 +393,44 @@ TEST_F(SitesTest, AnEagerSiteIsOnDiskBeforeItIsCounted) {
   const uint64_t before = scratch_.file().writer_locked()->bytes_written();
   sites_.Resolve(Launch(function_, "k", nullptr));
   EXPECT_GT(scratch_.file().writer_locked()->bytes_written(), before);
+}
+
+TEST_F(SitesTest, ThreadsThatRepeatLaunchesSeeLayoutsChangeUnderThem) {
+  // Fresh addresses publish masks, fresh scalars heads and then nothing, while others compare what
+  // they had.
+  state_.kernels[function_] = {"k", {0, 8}, {8, 64}};
+  for (uint64_t i = 0; i < 64; ++i) state_.device_addresses.insert(0x7f0000000000 + i * 256);
+  constexpr int kThreads = 4, kLaunches = 1500;
+  std::vector<std::vector<std::pair<int32_t, uint32_t>>> seen(kThreads);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      uint64_t pointer = 0;
+      int32_t packed[16] = {};
+      void* params[] = {&pointer, packed};
+      for (int i = 0; i < kLaunches; ++i) {
+        pointer = 0x7f0000000000 + (i % 64) * 256;
+        packed[0] = i % 7 == 0 ? 100000 * (thread + 1) + i : i % 5;
+        packed[9] = i;
+        const LaunchDescription launch = Launch(function_, "k", params);
+        uint32_t site = sites_.ResolveCached(launch);
+        if (site == Sites::kNotCached) site = sites_.Resolve(launch);
+        seen[thread].emplace_back(packed[0], site);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto reader = scratch_.Read();
+  for (const auto& launches : seen) {
+    for (const auto& [scalar, id] : launches) {
+      const trace::Site& site = reader->tables().sites.at(id);
+      if (site.arguments_overflowed()) continue;
+      int32_t stored = 0;
+      ASSERT_GE(site.arguments().size(), 12u);
+      std::memcpy(&stored, site.arguments().data() + 8, sizeof stored);
+      ASSERT_EQ(stored, scalar);
+    }
+  }
 }
 
 TEST_F(SitesTest, ThreadsAgreeOnASite) {
