@@ -12,19 +12,23 @@ namespace hotproof::cli {
 namespace {
 
 // The first frame holds the header and the first tables; it is written once a process has started
-// CUDA.
-constexpr size_t kMaxFrameBytes = 4 << 20;
+// CUDA. Where the trace was rotated it holds all tables, which seldom need the second size.
+constexpr size_t kFrameBytes[] = {4 << 20, 64 << 20};
 constexpr unsigned long long kMaxMessageBytes = 64 << 20;
 
 }  // namespace
 
 std::optional<TraceIdentity> ReadTraceIdentity(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes(kMaxFrameBytes, '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<size_t>(file.gcount()));
-
-  const size_t frame_bytes = ZSTD_findFrameCompressedSize(bytes.data(), bytes.size());
+  std::string bytes;
+  size_t frame_bytes = 0;
+  for (const size_t most : kFrameBytes) {
+    std::ifstream file(path, std::ios::binary);
+    bytes.resize(most);
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    bytes.resize(static_cast<size_t>(file.gcount()));
+    frame_bytes = ZSTD_findFrameCompressedSize(bytes.data(), bytes.size());
+    if (!ZSTD_isError(frame_bytes) || bytes.size() < most) break;
+  }
   if (ZSTD_isError(frame_bytes)) return std::nullopt;
   const unsigned long long bound = ZSTD_decompressBound(bytes.data(), frame_bytes);
   if (bound == ZSTD_CONTENTSIZE_ERROR || bound > kMaxMessageBytes) return std::nullopt;
