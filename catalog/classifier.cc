@@ -1,10 +1,12 @@
 #include "catalog/classifier.h"
 
+#include <optional>
 #include <utility>
 
 #include "catalog/layouts/layout_set.h"
 #include "catalog/name/parsed_name.h"
 #include "catalog/rule_text.h"
+#include "proto/catalog.pb.h"
 
 namespace hotproof::catalog {
 
@@ -14,9 +16,15 @@ struct Classifier::Impl {
 };
 
 absl::StatusOr<Classifier> Classifier::Create(const std::string& extra_rules_path) {
-  auto rules = LoadRules(extra_rules_path);
+  std::optional<RuleSet> extra;
+  if (!extra_rules_path.empty()) {
+    auto read = ReadRulesFile(extra_rules_path);
+    if (!read.ok()) return read.status();
+    extra = *std::move(read);
+  }
+  auto rules = LoadRules(extra ? &*extra : nullptr, extra_rules_path);
   if (!rules.ok()) return rules.status();
-  auto layouts = LayoutSet::Load(extra_rules_path);
+  auto layouts = LayoutSet::Load(extra ? &*extra : nullptr, extra_rules_path);
   if (!layouts.ok()) return layouts.status();
   return Classifier(std::make_unique<const Impl>(Impl{*std::move(rules), *std::move(layouts)}));
 }

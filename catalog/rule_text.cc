@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "catalog/builtin_rules.h"
 
@@ -25,12 +24,19 @@ class FirstError : public google::protobuf::io::ErrorCollector {
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (!file || !(content << file.rdbuf())) {
+  std::string content;
+  char block[4096];
+  while (file.read(block, sizeof block) || file.gcount() > 0) {
+    content.append(block, static_cast<size_t>(file.gcount()));
+  }
+  if (!file.eof()) {
     return absl::NotFoundError(path + ": cannot read the rules: " + std::strerror(errno) +
                                "; give a textproto file of rules (docs/catalog.md)");
   }
-  return content.str();
+  if (content.find_first_not_of(" \t\r\n") == content.npos) {
+    return absl::InvalidArgumentError(path + ": is empty; give rules or layouts (docs/catalog.md)");
+  }
+  return content;
 }
 
 }  // namespace
@@ -53,13 +59,13 @@ absl::StatusOr<RuleSet> ReadRulesFile(const std::string& path) {
   return ParseRules(*text, path);
 }
 
-absl::StatusOr<CompiledRules> LoadRules(const std::string& extra_rules_path) {
+absl::StatusOr<CompiledRules> LoadRules(const RuleSet* extra, const std::string& extra_source) {
   CompiledRules compiled;
   const auto add = [&compiled](const absl::StatusOr<RuleSet>& rules, const std::string& source) {
     return rules.ok() ? compiled.Add(*rules, source) : rules.status();
   };
-  if (!extra_rules_path.empty()) {
-    const auto status = add(ReadRulesFile(extra_rules_path), extra_rules_path);
+  if (extra != nullptr) {
+    const absl::Status status = compiled.Add(*extra, extra_source);
     if (!status.ok()) return status;
   }
   for (const BuiltinRules& builtin : AllBuiltinRules()) {

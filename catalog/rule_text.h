@@ -12,10 +12,11 @@ namespace hotproof::catalog {
 // `source` is the file's name, for messages that say where the mistake is.
 absl::StatusOr<RuleSet> ParseRules(std::string_view text, const std::string& source);
 
-// Of a user's file.
+// Of a user's file, which may be a pipe: reading it again is no use. Errors: unreadable, empty, no rules.
 absl::StatusOr<RuleSet> ReadRulesFile(const std::string& path);
 
-// The extra rules first, then the built-in ones. `extra_rules_path` may be empty.
-absl::StatusOr<CompiledRules> LoadRules(const std::string& extra_rules_path);
+// The extra rules first, if there are any, then the built-in ones.
+absl::StatusOr<CompiledRules> LoadRules(const RuleSet* extra = nullptr,
+                                        const std::string& extra_source = "");
 
 }  // namespace hotproof::catalog

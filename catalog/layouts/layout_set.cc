@@ -20,12 +20,10 @@ std::optional<LayoutReading> ReadFirst(const std::vector<const CompiledLayout*>&
   return contradicted;
 }
 
-absl::StatusOr<LayoutSet> LayoutSet::Load(const std::string& extra_rules_path) {
+absl::StatusOr<LayoutSet> LayoutSet::Load(const RuleSet* extra, const std::string& extra_source) {
   LayoutSet set;
-  if (!extra_rules_path.empty()) {
-    auto rules = ReadRulesFile(extra_rules_path);
-    if (!rules.ok()) return rules.status();
-    if (auto status = set.Add(*rules, extra_rules_path); !status.ok()) return status;
+  if (extra != nullptr) {
+    if (auto status = set.Add(*extra, extra_source); !status.ok()) return status;
   }
   for (const BuiltinRules& builtin : AllBuiltinLayouts()) {
     auto rules = ParseRules(builtin.text, std::string(builtin.file));

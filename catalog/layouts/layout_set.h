@@ -24,8 +24,9 @@ std::optional<LayoutReading> ReadFirst(const std::vector<const CompiledLayout*>&
 
 class LayoutSet {
  public:
-  // The file's layouts first. `extra_rules_path` may be empty.
-  static absl::StatusOr<LayoutSet> Load(const std::string& extra_rules_path);
+  // The extra layouts first, if there are any, then the built-in ones.
+  static absl::StatusOr<LayoutSet> Load(const RuleSet* extra = nullptr,
+                                        const std::string& extra_source = "");
 
   // `source` names where they come from, for messages.
   absl::Status Add(const RuleSet& rules, const std::string& source);

@@ -1,6 +1,7 @@
 // The subcommand's options, formats and exit codes. tests/cli/ runs it as part of the program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "CLI/CLI.hpp"
 #include "cli/classify.h"
@@ -76,6 +77,20 @@ TEST(Classify, RefusesWhatItCannotUse) {
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err,
               AllOf(StartsWith("hotproof: /nowhere.textproto: cannot read"), EndsWith("\n")));
+  EXPECT_THAT(Call({"--rules", "/dev/null", "f"}).err, HasSubstr("/dev/null: is empty"));
+}
+
+TEST(Classify, TakesRulesFromAPipe) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string rules = "# nothing but a comment\n";
+  ASSERT_EQ(write(ends[1], rules.data(), rules.size()), static_cast<ssize_t>(rules.size()));
+  close(ends[1]);
+  const Result result =
+      Call({"--rules", "/dev/fd/" + std::to_string(ends[0]), "--format", "json", "f"});
+  close(ends[0]);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\"name\":\"f\""));
 }
 
 }  // namespace

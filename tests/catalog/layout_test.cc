@@ -302,9 +302,9 @@ TEST_F(LayoutTest, OtherParametersAreNotRead) {
 }
 
 TEST(Layouts, EachIsForSomeKernelAndNamesRulesThatExist) {
-  const auto set = LayoutSet::Load("");
+  const auto set = LayoutSet::Load();
   ASSERT_TRUE(set.ok()) << set.status();
-  const auto rules = LoadRules("");
+  const auto rules = LoadRules();
   const auto ids = rules->RuleIds();
   const std::set<std::string> rule_ids(ids.begin(), ids.end());
   std::set<std::string> seen;

@@ -45,7 +45,7 @@ bool SomeRowFails(const CompiledRules& rules) {
 }
 
 TEST(Rules, IdsAreUnique) {
-  const auto rules = LoadRules("");
+  const auto rules = LoadRules();
   ASSERT_TRUE(rules.ok()) << rules.status();
   const auto ids = rules->RuleIds();
   EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), ids.size());
@@ -53,14 +53,14 @@ TEST(Rules, IdsAreUnique) {
 }
 
 TEST(Rules, TheGoldenTablesHold) {
-  const auto rules = LoadRules("");
+  const auto rules = LoadRules();
   ASSERT_TRUE(rules.ok()) << rules.status();
   EXPECT_FALSE(SomeRowFails(*rules));
 }
 
 TEST(Rules, EachOneSwitchedOffBreaksAGoldenRow) {
-  for (const std::string& id : LoadRules("")->RuleIds()) {
-    auto rules = LoadRules("");
+  for (const std::string& id : LoadRules()->RuleIds()) {
+    auto rules = LoadRules();
     ASSERT_TRUE(rules.ok()) << rules.status();
     rules->Remove(id);
     EXPECT_TRUE(SomeRowFails(*rules)) << "no name of the golden tables needs " << id;
