@@ -2,8 +2,8 @@
 while `model.layers.3.mlp` runs `aten::mm` is in the range `LlamaForCausalLM/model/layers.3/mlp/aten::mm`.
 
 Modules: `torch.nn.Module.__call__` is wrapped as soon as torch has defined it, so before torch._dynamo is
-imported. Dynamo takes the call it finds then for torch's own and goes straight to `forward` when it traces:
-the wrapper is in no graph, breaks none and changes none. So compiled regions show no modules inside.
+imported. Dynamo knows torch's own call by what is there at its import, by its name and by its file: all three are
+the wrapper's, which so is in no graph, breaks none and changes none. Compiled regions show no modules inside.
 Operators: torch's own NVTX observer (what `torch.autograd.profiler.emit_nvtx` switches on), in C++ and per
 thread; libhotproof.so is the NVTX injection that hears it. It makes way for torch.profiler.
 
@@ -15,6 +15,7 @@ import importlib.abc
 import os
 import sys
 import threading
+import types
 import weakref
 
 MODULE_FILE = "torch.nn.modules.module"  # defines nn.Module
@@ -34,10 +35,14 @@ class Names:
             return known[1]
         root = type(module).__name__
         for name, part in module.named_modules():  # what was called by itself before is in something now
-            self._by_id[id(part)] = (weakref.ref(part), root + "." + name if name else root)
-        if len(self._by_id) > 1000000:  # modules that come and go
-            self._by_id = {key: value for key, value in self._by_id.items() if value[0]() is not None}
+            self._by_id[id(part)] = (weakref.KeyedRef(part, self._forget, id(part)),
+                                     root + "." + name if name else root)
         return self._by_id[id(module)][1]
+
+    def _forget(self, reference):
+        known = self._by_id.get(reference.key)
+        if known is not None and known[0] is reference:
+            del self._by_id[reference.key]
 
     def range_name(self, name, parent):
         """`name` without what the range around it says already, as bytes."""
@@ -89,7 +94,7 @@ class Operators:
             return  # another torch than this knows: modules only
         self._calls = (lambda: _enable_profiler(config, set())), _disable_profiler
         self._usable = True
-        self._make_way(sys.modules.get("torch.autograd.profiler"))
+        self._make_way(*(sys.modules.get("torch.autograd" + name) for name in ("", ".profiler", ".profiler_legacy")))
 
     def here(self):
         """This thread's operators are named from now on."""
@@ -99,31 +104,31 @@ class Operators:
             if threading.current_thread() is threading.main_thread():
                 atexit.register(self._local.observer.end)
 
-    def _make_way(self, profiler):
+    def _make_way(self, *modules):
         """torch allows one profiler a thread: ours ends before another begins, and comes back after it."""
-        def before(call):
+        def wrap(call, leave, come_back):
             def wrapped(*arguments, **options):
                 observer = getattr(self._local, "observer", None)
-                if observer is not None and observer.on:
+                if leave and observer is not None and observer.on:
                     observer.end()
                     self._local.away = True
-                return call(*arguments, **options)
-            return wrapped
-
-        def after(call):
-            def wrapped(*arguments, **options):
+                done = False
                 try:
-                    return call(*arguments, **options)
+                    result = call(*arguments, **options)
+                    done = True
+                    return result
                 finally:
-                    if getattr(self._local, "away", False):
+                    if (come_back or not done) and getattr(self._local, "away", False):
                         self._local.away = False
                         self._local.observer.begin()
             return wrapped
 
-        for name, wrap in (("_prepare_profiler", before), ("_enable_profiler", before),
-                           ("_disable_profiler", after)):
-            if hasattr(profiler, name):
-                setattr(profiler, name, wrap(getattr(profiler, name)))
+        for module in modules:
+            for suffix in ("", "_legacy"):
+                for name, leave, come_back in (("_prepare_profiler", True, True), ("_enable_profiler", True, False),
+                                               ("_disable_profiler", False, True)):
+                    if hasattr(module, name + suffix):
+                        setattr(module, name + suffix, wrap(getattr(module, name + suffix), leave, come_back))
 
 
 def _functions():
@@ -161,9 +166,22 @@ def wrap_module_call(module_class, push, pop, operators):
             parents.pop()
             pop()
 
-    # Dynamo decides by its file whether it looks at a function: at this one as at the one it wraps.
-    __call__.__code__ = __call__.__code__.replace(co_filename=original.__code__.co_filename)
+    # Dynamo goes by a function's name to know torch's call, and by its file to leave torch's frames alone.
+    __call__.__name__, __call__.__qualname__ = original.__name__, original.__qualname__
+    file = original.__code__.co_filename
+    __call__.__code__ = _in_file(__call__.__code__, file)
+    for owner in (Names, _Observer, Operators):
+        for function in vars(owner).values():
+            if isinstance(function, types.FunctionType):
+                function.__code__ = _in_file(function.__code__, file)
     module_class.__call__ = __call__
+
+
+def _in_file(code, file):
+    """`code`, and the functions inside, as if they were in `file`."""
+    return code.replace(co_filename=file, co_consts=tuple(
+        _in_file(constant, file) if isinstance(constant, types.CodeType) else constant
+        for constant in code.co_consts))
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):

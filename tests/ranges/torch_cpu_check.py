@@ -38,6 +38,7 @@ with torch.inference_mode():
         torch._dynamo.reset()
         assert torch.allclose(torch.compile(model, fullgraph=True, backend=keep)(x), expected)
     torch.nn.Module.__call__ = wrapper
+    assert wrapper.__name__ == wrapper.__globals__["original_call"].__name__
     assert len(graphs) == 2 and graphs[0] == graphs[1], graphs
     for backend in sys.argv[1:]:
         torch._dynamo.reset()
@@ -45,4 +46,58 @@ with torch.inference_mode():
         compiled = torch.compile(model, fullgraph=True, backend=backend)
         assert torch.allclose(compiled(x), expected, atol=1e-5)
         assert not counters["graph_break"] and counters["stats"]["unique_graphs"] == 1, counters
+
+
+def compiled_frames(call, program):
+    """What Dynamo makes of `program()`: its counters, or the error's type, and the files it compiled frames of."""
+    from torch._dynamo import convert_frame
+    torch.nn.Module.__call__ = call
+    torch._dynamo.reset()
+    counters.clear()
+    files, compile_frame = set(), convert_frame._compile
+
+    def seen(code, *arguments, **options):
+        files.add(code.co_filename)
+        return compile_frame(code, *arguments, **options)
+
+    convert_frame._compile = seen
+    try:
+        error = program()
+    except Exception as raised:
+        error = type(raised).__name__
+    finally:
+        convert_frame._compile, torch.nn.Module.__call__ = compile_frame, wrapper
+    return error, sorted(files), dict(counters["frames"]), sum(counters["graph_break"].values())
+
+
+@torch._dynamo.disable
+def hook(module, arguments):
+    return None
+
+
+def with_disabled_hook():
+    hooked = Block()
+    hooked.register_forward_pre_hook(hook)
+    torch.compile(hooked, fullgraph=True, backend="eager")(x)
+
+
+class Breaking(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Block(), Block()
+
+    def forward(self, x):
+        x = self.first(x)
+        torch._dynamo.graph_break()
+        return self.second(x)
+
+
+def with_graph_break():
+    torch.compile(torch.nn.Sequential(Breaking(), Breaking()), backend="eager")(x)
+
+
+for program in (with_disabled_hook, with_graph_break):
+    with_wrapper, without = (compiled_frames(call, program)
+                             for call in (wrapper, wrapper.__globals__["original_call"]))
+    assert with_wrapper == without, (program.__name__, with_wrapper, without)
 print("torch", torch.__version__, "ok:", " ".join(sys.argv[1:]))
