@@ -6,7 +6,8 @@
 // and the GPU, never on M: that makes results batch-invariant. Who computes a segment may depend on
 // M, it changes no bit:
 //   few tokens   small tiles, a CTA computes all segments of its tiles: nothing is exchanged
-//   many tokens  tiles of 128 rows where the same would leave multiprocessors idle: fewer CTAs fetch
+//   many tokens  tiles of 128 rows where the same would leave multiprocessors idle: fewer CTAs
+//   fetch
 //                the same tokens. A tile's segments are divided among CTAs, the last one adds
 //                ('shared')
 #ifndef HOTPROOF_KERNEL_DECOMPOSITION_H_
@@ -28,9 +29,10 @@ inline constexpr int kBlockK = 128;     // K elements that share a scale
 inline constexpr int kCutBlocks = 2;    // K is cut at multiples of this many blocks
 inline constexpr int kMaxSegments = 8;
 inline constexpr int kMinSegmentBlocks = 2;
-inline constexpr int kMaxTileGroups = 32;     // 256 rows: two consumer warpgroups x two wgmma
-inline constexpr int kSharedTileGroups = 16;  // 128 rows: two consumer warpgroups x one wgmma
-inline constexpr int kWgmmaGroups = 8;        // 64 rows
+inline constexpr int kMaxTileGroups = 32;   // 256 rows: two consumer warpgroups x two wgmma
+inline constexpr int kFullTileGroups = 16;  // 128 rows: two consumer warpgroups x one wgmma
+inline constexpr int kMostFewTokens = 32;   // registers: with more no tile exceeds 128 rows
+inline constexpr int kWgmmaGroups = 8;      // 64 rows
 
 HOTPROOF_HOST_DEVICE constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 HOTPROOF_HOST_DEVICE constexpr int smaller(int a, int b) { return a < b ? a : b; }
@@ -96,7 +98,7 @@ HOTPROOF_HOST_DEVICE constexpr int groups_of_warpgroup(int tile_groups, int warp
 
 // Twice as many parts of K as CTAs can work on each 128 rows at a time. No M here.
 constexpr int segments_for(int groups, int k_blocks, int sm_count) {
-  int share = smaller(sm_count / ceil_div(groups, kSharedTileGroups), kMaxSegments / 2);
+  int share = smaller(sm_count / ceil_div(groups, kFullTileGroups), kMaxSegments / 2);
   while (share >= 2 && k_blocks / (2 * share) < kMinSegmentBlocks) --share;
   return share >= 2 ? 2 * share : 1;
 }
@@ -110,15 +112,16 @@ constexpr void set_tiles(Decomposition* d, int tile_groups, bool shared, int sm_
   d->tiles_per_cta = d->shared ? 1 : ceil_div(d->tiles, sm_count);
 }
 
-// `most_whole`: the most rows of A with which tiles are not shared, where they can be.
+// `most_whole`: the most rows of A with which tiles are not shared, where they can be. Not shared,
+// tiles are small and want stages of 4 K blocks.
 constexpr Decomposition decompose(int m, int most_whole, int n, int k, int sm_count) {
   Decomposition d{ceil_div(n, kGroup), ceil_div(k, kBlockK), 1, 1, 1, 1, false, false};
   d.segments = segments_for(d.groups, d.k_blocks, sm_count);
-  if (m > most_whole && d.segments > 1) {
-    set_tiles(&d, smaller(kSharedTileGroups, d.groups), true, sm_count);
+  if (d.segments > 1 && (m > most_whole || !d.cuts_fit(4))) {
+    set_tiles(&d, smaller(kFullTileGroups, d.groups), true, sm_count);
   } else {
     const int even = ceil_div(d.groups, sm_count);
-    const int tiles = ceil_div(even, kSharedTileGroups + 1);
+    const int tiles = ceil_div(even, kFullTileGroups + (m <= kMostFewTokens ? 1 : 0));
     set_tiles(&d, ceil_div(even, tiles), false, sm_count);
   }
   return d;

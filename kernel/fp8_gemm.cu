@@ -49,16 +49,18 @@ int m_tile_for(int m) {
   return 128;
 }
 
-// Most rows of A with which every CTA reads its tiles' whole K: with more, and with bf16, small tiles
-// make too much traffic of tokens between L2 and multiprocessors.
+// Most rows of A with which every CTA reads its tiles' whole K: with more, and with bf16, small
+// tiles make too much traffic of tokens between L2 and multiprocessors.
 constexpr int kMostWhole = 16;
 constexpr int kMostWholeQuantised = 0;
 // What a multiprocessor needs on its way to keep the memory busy; more only makes queues longer.
 constexpr int kWindowBytes = 40 << 10;
-// Tokens wait for the previous kernel and weights don't: what of them is kept ready beside the
-// weights.
-constexpr int kTokenBytes = 40 << 10;
-constexpr int kMaxStages = 32;  // a warp sets up a ring's barriers, one stage a lane
+// What of the tokens is kept ready beside the weights: with many tokens they are half of all that a
+// multiprocessor reads.
+constexpr int token_bytes(int m_tile) { return (m_tile <= 32 ? 20 : m_tile <= 64 ? 64 : 96) << 10; }
+constexpr int kMaxStages = 32;       // a warp sets up a ring's barriers, one stage a lane
+constexpr int kMaxTokenStages = 30;  // and allowed with halves
+constexpr int kMinStages = 2;
 
 RingPlan rings_for(const Decomposition& work, int m_tile, bool ragged, const Tuning& tuning) {
   RingPlan ring = {};
@@ -68,14 +70,16 @@ RingPlan rings_for(const Decomposition& work, int m_tile, bool ragged, const Tun
   if (ragged) ring.stage_blocks = 1;
   const int per_tile = ceil_div(work.longest_k(), ring.stage_blocks);
   const int token_stage = ring.stage_blocks * m_tile * kBlockK;
-  ring.token_stages = tuning.token_stages > 0 ? tuning.token_stages
-                                              : std::min(kTokenBytes / token_stage, per_tile);
-  ring.token_stages = std::clamp(ring.token_stages, kMinTokenStages, kMaxStages);
+  ring.token_stages = tuning.token_stages > 0
+                          ? tuning.token_stages
+                          : std::min(token_bytes(m_tile) / token_stage, per_tile);
+  ring.token_stages = std::min(
+      token_ring_stages(std::min(ring.token_stages, kMaxStages), work.halves), kMaxTokenStages);
   const int stage = work.tile_groups * ring.stage_blocks * kAtomBytes;
   ring.stages = tuning.stages > 0     ? tuning.stages
                 : tuning.ring_kib > 0 ? tuning.ring_kib * 1024 / stage
                                       : kMaxStages;
-  ring.stages = std::clamp(ring.stages, kMinStages, kMaxStages);
+  ring.stages = weight_ring_stages(std::min(ring.stages, kMaxStages), work.halves);
   const int window = tuning.window_kib > 0 ? tuning.window_kib << 10 : kWindowBytes;
   ring.window = std::max(kMinStages, ceil_div(window, stage));
   return ring;
@@ -91,12 +95,14 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
   Decomposition& work = plan->work;
   work = decompose(m, quantise ? kMostWholeQuantised : kMostWhole, n, k, device.sm_count);
   if (tuning.tile_groups > 0 || tuning.shared >= 0) {
-    const bool shared = work.segments > 1 && (m > 32 || (tuning.shared >= 0 ? tuning.shared > 0
-                                                                            : work.shared));
+    const bool shared =
+        work.segments > 1 &&
+        (m > kMostFewTokens || (tuning.shared >= 0 ? tuning.shared > 0 : work.shared));
     const int tile_groups = tuning.tile_groups > 0 ? tuning.tile_groups
-                            : shared ? std::min(kSharedTileGroups, work.groups)
-                                     : ceil_div(work.groups, device.sm_count);
-    set_tiles(&work, std::min(tile_groups, kMaxTileGroups), shared, device.sm_count);
+                            : shared               ? std::min(kFullTileGroups, work.groups)
+                                                   : ceil_div(work.groups, device.sm_count);
+    set_tiles(&work, std::min(tile_groups, m > kMostFewTokens ? kFullTileGroups : kMaxTileGroups),
+              shared, device.sm_count);
   }
   plan->m_tile = m_tile_for(m);
 
@@ -104,16 +110,16 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
   RingPlan& ring = plan->ring;
   ring = rings_for(work, plan->m_tile, k % kBlockK != 0, tuning);
   const auto smem = [&] { return SmemLayout(work, ring, plan->m_tile).total; };
-  while (ring.stages > kMinStages && smem() > budget) --ring.stages;
-  while (ring.token_stages > kMinTokenStages && smem() > budget) --ring.token_stages;
+  const int pace = work.halves ? 2 : 1;  // stage_walk.h says why
+  while (ring.stages - pace >= kMinStages && smem() > budget) ring.stages -= pace;
   if (smem() > budget) return HOTPROOF_UNSUPPORTED_SHAPE;
   ring.window = std::min(ring.window, ring.stages);
   plan->smem_bytes = smem();
   plan->smem_bytes = std::max(plan->smem_bytes, device.smem_per_sm / 2);  // one CTA each
-  plan->workspace_bytes =
-      work.shared ? kControlBytes + sizeof(float4) * 32 * work.tiles * work.segments *
-                                        kConsumerWarps * 2 * (plan->m_tile / 8)
-                  : 0;
+  plan->workspace_bytes = work.shared
+                              ? kControlBytes + sizeof(float4) * 32 * work.tiles * work.segments *
+                                                    kConsumerWarps * 2 * (plan->m_tile / 8)
+                              : 0;
   return work.shared && work.tiles > kMaxSharedTiles ? HOTPROOF_UNSUPPORTED_SHAPE : HOTPROOF_OK;
 }
 
@@ -239,14 +245,9 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
 #endif
   if (!tensor_maps_available()) return cuda_failed(cudaErrorNotSupported);
   const int promotion = tuning.l2_promotion_bytes >= 0 ? tuning.l2_promotion_bytes : 0;
-  const WeightMatrix weights = {args.b,
-                                args.k,
-                                args.n,
-                                args.ldb,
-                                plan.ring.stage_blocks,
-                                plan.work.tile_groups,
-                                ragged,
-                                promotion};
+  const WeightMatrix weights = {
+      args.b, args.k,   args.n, args.ldb, plan.ring.stage_blocks, plan.work.tile_groups,
+      ragged, promotion};
   const ByteMatrix tokens = {args.a, args.k, args.m, args.lda, kBlockK, plan.m_tile, true, 256};
   if (!encode(weights, &p.b_map) || (!quantise && !encode(tokens, &p.a_map))) {
     return HOTPROOF_INVALID_ARGUMENT;
@@ -298,11 +299,15 @@ extern "C" {
 hotproof_status hotproof_fp8_gemm_workspace(int32_t m, int32_t n, int32_t k, size_t* bytes,
                                             size_t* control_bytes) {
   if (bytes == nullptr) return HOTPROOF_INVALID_ARGUMENT;
-  Plan plan;
+  Plan plan, quantised;
   const hotproof_status status = make_plan(m, n, k, false, {}, &plan);
   if (status != HOTPROOF_OK) return status;
-  *bytes = plan.workspace_bytes;
-  if (control_bytes != nullptr) *control_bytes = plan.workspace_bytes > 0 ? kControlBytes : 0;
+  size_t need = plan.workspace_bytes;  // of either entry point
+  if (make_plan(m, n, k, true, {}, &quantised) == HOTPROOF_OK) {
+    need = std::max(need, quantised.workspace_bytes);
+  }
+  *bytes = need;
+  if (control_bytes != nullptr) *control_bytes = need > 0 ? kControlBytes : 0;
   return HOTPROOF_OK;
 }
 

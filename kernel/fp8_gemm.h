@@ -69,7 +69,8 @@ typedef struct hotproof_fp8_gemm_args {
   size_t workspace_bytes;
 } hotproof_fp8_gemm_args;
 
-/* The workspace a GEMM of this shape needs on the current device, in bytes (may be 0). The first
+/* The workspace a GEMM of this shape, by either entry point, needs on the current device, in bytes
+ * (may be 0). The first
  * *control_bytes of it must be zero before the first call that uses it
  * (hotproof_fp8_gemm_init_workspace does that); every call leaves them zero. The rest may hold
  * anything, at any time between calls. control_bytes may be NULL. */

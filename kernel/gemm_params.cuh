@@ -1,5 +1,5 @@
-// What the GEMM kernel is given, and how a CTA lays out its shared memory: two rings of stages with a
-// barrier for 'full' and one for 'empty' each.
+// What the GEMM kernel is given, and how a CTA lays out its shared memory: two rings of stages with
+// a barrier for 'full' and one for 'empty' each.
 #ifndef HOTPROOF_KERNEL_GEMM_PARAMS_CUH_
 #define HOTPROOF_KERNEL_GEMM_PARAMS_CUH_
 
@@ -11,6 +11,7 @@
 #include "kernel/decomposition.h"
 #include "kernel/launch.h"
 #include "kernel/ptx.cuh"
+#include "kernel/stage_walk.h"
 
 namespace hotproof::kernel {
 
@@ -18,10 +19,12 @@ inline constexpr int kWgmmaRows = kWgmmaGroups * kGroup;
 inline constexpr int kAtomBytes = kGroup * kBlockK;  // 8 rows x 128 bytes, what the swizzle spans
 
 // Byte offsets in dynamic shared memory: two rings, one for weights and one for tokens with their
-// scales, B's scales, the second warpgroup's sums of its segments, barriers. A stage of either ring holds `stage_blocks` K blocks.
+// scales, B's scales, the second warpgroup's sums of its segments, barriers. A stage of either ring
+// holds `stage_blocks` K blocks.
 struct SmemLayout {
   int weight_stage = 0, token_stage = 0, scale_stage = 0;  // bytes
-  int table_stride = 0;  // floats in a row of B's scales: a CTA's K blocks, and zeros to a full stage
+  int table_stride =
+      0;  // floats in a row of B's scales: a CTA's K blocks, and zeros to a full stage
   int tokens = 0, scales = 0, table = 0, parts = 0, barriers = 0, total = 0;
 
   constexpr SmemLayout() = default;
@@ -44,12 +47,12 @@ struct SmemLayout {
 };
 
 struct GemmParams {
-  int m, n, k;  // first: tracers read the shape from the argument bytes
-  Decomposition work;
+  int m, n, k;                 // first: tracers read the shape from the argument bytes
+  uint32_t flags;              // kWaitBeforeWeights, kPowerOfTwoScales, ...
+  Decomposition work;          // what a CTA needs first stands together
   int cuts[kMaxSegments + 1];  // work.cut(s): divisions cost time where every CTA begins
   RingPlan ring;
   SmemLayout layout;
-  uint32_t flags;  // kWaitBeforeWeights, kPowerOfTwoScales, ...
   const float* a_scale;
   int64_t a_scale_stride_m, a_scale_stride_k;
   const float* b_scale;
@@ -67,17 +70,11 @@ struct GemmParams {
 };
 inline constexpr uint32_t kWaitBeforeWeights = 1;
 inline constexpr uint32_t kPowerOfTwoScales = 2;
-inline constexpr uint32_t kRaggedK = 4;       // K is no multiple of 128: b_map's first dimension is K
-inline constexpr uint32_t kNeverWait = 8;     // test builds: wrong, but shows what waiting costs
+inline constexpr uint32_t kRaggedK = 4;    // K is no multiple of 128: b_map's first dimension is K
+inline constexpr uint32_t kNeverWait = 8;  // test builds: wrong, but shows what waiting costs
 
 inline constexpr int kConsumerWarps = 8;
-inline constexpr int kTokenWarps = 3;
 inline constexpr int kBlockThreads = 32 * (kConsumerWarps + 1 + kTokenWarps);
-// Three token warps take turns: with fewer stages than that one could be two passes of the ring
-// ahead of a stage, and a barrier's parity tells only one.
-inline constexpr int kMinTokenStages = 3;
-inline constexpr int kMinStages = 2;
-
 // Arrivals that complete a token stage: one thread's TMA and 32 lanes' scale copies, or one warp
 // that wrote it with ordinary stores.
 HOTPROOF_HOST_DEVICE constexpr int token_arrivals(bool quantise) { return quantise ? 1 : 33; }
@@ -105,15 +102,17 @@ struct Rings {
 };
 
 // Which of all this is a CTA's.
-struct CtaWork {
-  int first_tile, end_tile, first_segment, k_begin, k_middle, k_end;
+struct CtaWork : CtaRange {
+  int first_segment;
   __device__ CtaWork(const GemmParams& p)
-      : first_tile(p.work.first_tile(blockIdx.x)),
-        end_tile(p.work.end_tile(blockIdx.x)),
-        first_segment(p.work.first_segment(blockIdx.y)),
-        k_begin(p.cuts[first_segment]),
-        k_middle(p.cuts[p.work.halves ? p.work.segments / 2 : p.work.end_segment(blockIdx.y)]),
-        k_end(p.cuts[p.work.end_segment(blockIdx.y)]) {}
+      : CtaRange{p.work.first_tile(blockIdx.x), p.work.end_tile(blockIdx.x),
+                 p.cuts[p.work.first_segment(blockIdx.y)],
+                 p.cuts[p.work.halves ? p.work.segments / 2 : p.work.end_segment(blockIdx.y)],
+                 p.cuts[p.work.end_segment(blockIdx.y)]},
+        first_segment(p.work.first_segment(blockIdx.y)) {}
+  __device__ StageWalk walk(const GemmParams& p) const {
+    return StageWalk(*this, p.ring.stage_blocks);
+  }
   // First of the rows of B's scales that its tiles touch.
   __device__ int first_scale_row(const GemmParams& p) const {
     return first_tile * p.work.tile_groups / (kScaleRows / kGroup);

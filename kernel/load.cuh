@@ -10,69 +10,55 @@
 
 namespace hotproof::kernel {
 
-// A CTA's stages in order: tile by tile, along K; with `halves` alternately along K's first and second
-// half.
-struct StageWalk {
-  int tile, k, end;  // k: the stage's first K block, of a range that ends at `end`
-  int half;
-  int other_k, other_end;
-  CtaWork cta;
-  int step;
-  __device__ StageWalk(const GemmParams& p, const CtaWork& cta)
-      : tile(cta.first_tile), cta(cta), step(p.ring.stage_blocks) {
-    begin_tile();
-  }
-  __device__ void begin_tile() {
-    half = 0;
-    k = cta.k_begin;
-    end = cta.k_middle;
-    other_k = cta.k_middle;
-    other_end = cta.k_end;
-  }
-  __device__ bool done() const { return tile >= cta.end_tile; }
-  __device__ void next() {
-    k += step;
-    if (other_k < other_end) {
-      const int mine = k, my_end = end;
-      k = other_k, end = other_end;
-      other_k = mine, other_end = my_end;
-      half ^= 1;
-    } else if (k >= end) {
-      ++tile;
-      begin_tile();
-    }
-  }
-  __device__ void next(int count) {
-    for (; count > 0 && !done(); --count) next();
-  }
-};
+__device__ inline void load_weights(const GemmParams& p, const Rings& rings, int stage, int tile,
+                                    int k) {
+  const bool ragged = p.flags & kRaggedK;
+  const uint32_t full = rings.full(stage);
+  ptx::mbarrier_arrive_expect_tx(full, p.layout.weight_stage);
+  ptx::tma_load_4d(rings.weights(stage), &p.b_map, ragged ? k * kBlockK : 0, 0, ragged ? 0 : k,
+                   tile * p.work.tile_groups, full, ptx::kEvictFirst);
+}
 
-// The weight thread's whole life, after it has set up its barriers. Weights don't depend on the
-// previous kernel, so nothing waits for it here. At most `window` stages are on their way at a time,
+// The first thing a CTA does, by the weight thread: the memory idles until a load is out. Weights
+// don't depend on the previous kernel, unless the caller says so.
+template <Mutation kMutation>
+__device__ void load_first_weights(const GemmParams& p, const Rings& rings) {
+  note<kMutation>(p, kStart);
+  ptx::mbarrier_init(rings.full(0), 1);
+  ptx::fence_mbarrier_init();
+  ptx::fence_proxy_async();
+  if (p.flags & kWaitBeforeWeights) return;
+  load_weights(p, rings, 0, p.work.first_tile(blockIdx.x),
+               p.cuts[p.work.first_segment(blockIdx.y)]);
+}
+
+// The weight thread's life from then on. At most `window` stages are on their way at a time,
 // however deep the ring: what is queued at the memory beyond what keeps it busy delays everything
 // else that this and the other multiprocessors ask for.
 template <Mutation kMutation>
 __device__ void feed_weights(const GemmParams& p, const Rings& rings, const CtaWork& cta) {
-  const bool ragged = p.flags & kRaggedK;
   Cursor to, landing;
   int issued = 0;
-  for (StageWalk at(p, cta); !at.done(); at.next(), ++issued) {
-    ptx::mbarrier_wait(rings.empty(to.stage), to.phase ^ 1);
-    if (issued >= p.ring.window) {
-      ptx::mbarrier_wait(rings.full(landing.stage), landing.phase);
-      landing.next(rings.stages);
+  if (p.flags & kWaitBeforeWeights) {
+    ptx::grid_dependency_wait();
+    load_weights(p, rings, 0, cta.first_tile, cta.k_begin);
+  }
+  for (StageWalk at = cta.walk(p); !at.done(); at.next(), ++issued) {
+    if (issued > 0) {
+      ptx::mbarrier_wait(rings.empty(to.stage), to.phase ^ 1);
+      if (issued >= p.ring.window) {
+        ptx::mbarrier_wait(rings.full(landing.stage), landing.phase);
+        landing.next(rings.stages);
+      }
+      load_weights(p, rings, to.stage, at.tile, at.k());
     }
-    const uint32_t full = rings.full(to.stage);
-    ptx::mbarrier_arrive_expect_tx(full, p.layout.weight_stage);
-    ptx::tma_load_4d(rings.weights(to.stage), &p.b_map, ragged ? at.k * kBlockK : 0, 0,
-                     ragged ? 0 : at.k, at.tile * p.work.tile_groups, full, ptx::kEvictFirst);
     to.next(rings.stages);
   }
   note<kMutation>(p, kLastIssue);
 }
 
-// B's scales of all the CTA's work into shared memory: few bytes, asked for before the weights, since
-// behind them they would wait. thread: 0..95 of the token warps.
+// B's scales of all the CTA's work into shared memory: few bytes, asked for before the weights,
+// since behind them they would wait. thread: 0..95 of the token warps.
 template <Mutation kMutation>
 __device__ void load_b_scales(const GemmParams& p, const Rings& rings, const CtaWork& cta,
                               int thread) {
@@ -81,6 +67,7 @@ __device__ void load_b_scales(const GemmParams& p, const Rings& rings, const Cta
   const int rows = ceil_div(p.n, kScaleRows);
   const int k_begin = cta.k_begin;
   for (int r = 0; r < p.work.scale_rows(); ++r) {
+#pragma unroll 1  // short code is there sooner
     for (int i = thread; i < stride; i += 32 * kTokenWarps) {
       int row = first_row + r, k = k_begin + i;
       const bool inside = row < rows && k < p.work.k_blocks;
@@ -102,20 +89,23 @@ __device__ void feed_tokens(const GemmParams& p, const Rings& rings, const CtaWo
                             int lane) {
   Cursor to;
   to.advance(rings.token_stages, w);
-  StageWalk at(p, cta);
+  StageWalk at = cta.walk(p);
   at.next(w);
   for (; !at.done(); at.next(kTokenWarps), to.advance(rings.token_stages, kTokenWarps)) {
     const uint32_t full = rings.token_full(to.stage);
+    const int first_k = at.k();
     ptx::mbarrier_wait(rings.token_empty(to.stage), to.phase ^ 1);
     if (lane == 0) {
       ptx::mbarrier_arrive_expect_tx(full, p.layout.token_stage);
+#pragma unroll 1
       for (int j = 0; j < p.ring.stage_blocks; ++j) {
         ptx::tma_load_2d(rings.tokens(to.stage) + j * kMTile * kBlockK, &p.a_map,
-                         (at.k + j) * kBlockK, 0, full, ptx::kEvictLast);
+                         (first_k + j) * kBlockK, 0, full, ptx::kEvictLast);
       }
     }
+#pragma unroll 1
     for (int i = lane; i < p.ring.stage_blocks * kMTile; i += 32) {
-      const int m = i % kMTile, k = at.k + i / kMTile;
+      const int m = i % kMTile, k = first_k + i / kMTile;
       const bool inside = m < p.m && k < p.work.k_blocks;
       ptx::cp_async_4(rings.scales(to.stage) + i * 4,
                       p.a_scale + (inside ? m * p.a_scale_stride_m + k * p.a_scale_stride_k : 0),
@@ -125,8 +115,8 @@ __device__ void feed_tokens(const GemmParams& p, const Rings& rings, const CtaWo
   }
 }
 
-// 8 rows x 128 of a bf16 A in registers: lane l has row l / 4 and of its 16 chunks of 16 bytes every
-// fourth.
+// 8 rows x 128 of a bf16 A in registers: lane l has row l / 4 and of its 16 chunks of 16 bytes
+// every fourth.
 struct EightRows {
   uint4 chunk[4];
 
@@ -163,13 +153,13 @@ struct EightRows {
 // The same for a bf16 A: through registers, quantised on the way. A warp asks for the next 16 rows'
 // worth before it works on the last.
 template <int kMTile>
-__device__ void feed_tokens_quantised(const GemmParams& p, const Rings& rings, const CtaWork& cta, int w,
-                                      int lane) {
+__device__ void feed_tokens_quantised(const GemmParams& p, const Rings& rings, const CtaWork& cta,
+                                      int w, int lane) {
   constexpr int kGroups = kMTile / kGroup;
   const int items = kGroups * p.ring.stage_blocks;  // of 8 rows x 128, in a stage
   Cursor to;
   to.advance(rings.token_stages, w);
-  StageWalk at(p, cta);
+  StageWalk at = cta.walk(p);
   at.next(w);
   EightRows held[2], next[2];
   const auto load = [&](const StageWalk& from, int item, EightRows(&rows)[2]) {
@@ -177,7 +167,7 @@ __device__ void feed_tokens_quantised(const GemmParams& p, const Rings& rings, c
     for (int h = 0; h < 2; ++h) {
       const int i = item + h;
       if (i < items) {
-        rows[h].load(p, i % kGroups * kGroup + lane / 4, from.k + i / kGroups, lane);
+        rows[h].load(p, i % kGroups * kGroup + lane / 4, from.k() + i / kGroups, lane);
       }
     }
   };

@@ -218,16 +218,6 @@ struct Descriptor {
     return static_cast<uint64_t>(high) << 32 | (low + (bytes >> 4));
   }
 };
-// A warpgroup's registers per thread from here on.
-template <int kRegisters>
-__device__ inline void raise_registers() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
-}
-template <int kRegisters>
-__device__ inline void lower_registers() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
-}
-
 // d[64 x N] (+)= A[64 x 32] * B[N x 32]^T, e4m3 in, fp32 out. Lane l of warp w holds, in d[4j + 2h
 // + e], row 16w + l/4 + 8h, column 8j + 2(l%4) + e. `accumulate` 0 overwrites d.
 template <int kN>

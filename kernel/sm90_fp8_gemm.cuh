@@ -5,7 +5,8 @@
 // Operands are swapped: weight rows are wgmma's M, up to 128 tokens its N, so no tensor work is
 // wasted on padding tokens. A CTA:
 //   warps 0-7   two consumer warpgroups; each multiplies its half of a tile's rows, 64 a wgmma
-//   warp 8      one thread feeds weights by TMA; it does nothing else, because at the memory roof it
+//   warp 8      one thread feeds weights by TMA; it does nothing else, because at the memory roof
+//   it
 //               has less than half a microsecond for 16 KB
 //   warps 9-11  tokens and scales: by TMA, or bf16 through registers, quantised on the way
 #ifndef HOTPROOF_KERNEL_SM90_FP8_GEMM_CUH_
@@ -21,9 +22,9 @@
 namespace hotproof::kernel {
 
 // Multiplies a stage's kStep K blocks of 64 weight rows and adds them to acc, block by block.
-// Hopper's fp8 wgmma keeps about 14 bits of a sum: each block of 128 is summed apart and then added in
-// fp32, together with its scales. weights, tokens: descriptors of the first block; a_scales: shared
-// memory, [kStep][kMTile]; b_scales: of this lane's two rows, [kStep] each.
+// Hopper's fp8 wgmma keeps about 14 bits of a sum: each block of 128 is summed apart and then added
+// in fp32, together with its scales. weights, tokens: descriptors of the first block; a_scales:
+// shared memory, [kStep][kMTile]; b_scales: of this lane's two rows, [kStep] each.
 template <int kMTile, int kStep, Mutation kMutation>
 __device__ void multiply(ptx::Descriptor weights, ptx::Descriptor tokens, uint32_t a_scales,
                          const uint32_t (&b_scales)[2], int lane, float fault,
@@ -77,13 +78,14 @@ struct Role {
   int half;     // of K, with Decomposition::halves; else 0
 };
 
-// A consumer warp's life. kBlocks: how many times 64 rows its warpgroup's share takes; kStep: K blocks
-// in a stage. It is bound by the latency of its own instructions: everything that can be is compile
-// time or outside the loop over stages.
+// A consumer warp's life. kBlocks: how many times 64 rows its warpgroup's share takes; kStep: K
+// blocks in a stage. It is bound by the latency of its own instructions: everything that can be is
+// compile time or outside the loop over stages.
 template <int kMTile, int kBlocks, int kStep, Mutation kMutation>
 __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& cta,
                         const Role& role, int warp, int lane) {
-  constexpr bool kFolds = kMTile <= 32;  // more tokens come only with shared tiles or one segment
+  constexpr bool kFolds =
+      kMTile <= kMostFewTokens;  // more tokens come only with shared tiles or one segment
   constexpr int kStride = kStep * kAtomBytes;  // between groups of 8 rows in a stage
   const Share share = role.share;
   const int quarter = warp % 4, thread = threadIdx.x % 128;
@@ -93,7 +95,7 @@ __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& 
   const ptx::Descriptor tokens(rings.tokens(0), kAtomBytes);
   Cursor w_at, t_at;
   bool first = true;
-  for (StageWalk at(p, cta); !at.done();) {
+  for (StageWalk at = cta.walk(p); !at.done();) {
     const int tile = at.tile;
     uint32_t b_scales[kBlocks][2];  // where the scales of this lane's rows are
 #pragma unroll
@@ -128,6 +130,7 @@ __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& 
     };
     for (; !at.done() && at.tile == tile; at.next()) {
       if (at.half == role.half) {
+        const int k = at.k();
         ptx::mbarrier_wait(rings.full(w_at.stage), w_at.phase);
         if (first) {
           if (threadIdx.x == 0) note<kMutation>(p, kFirstWeights);
@@ -137,26 +140,28 @@ __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& 
         if (first && threadIdx.x == 0) note<kMutation>(p, kFirstUnit);
         if (threadIdx.x == 0) note<kMutation>(p, kLastUnit);
         first = false;
-        if (at.k == next_cut) {
-          end_segment();
+        if (k < at.end()) {
+          if (k == next_cut) {
+            end_segment();
 #pragma unroll
-          for (int b = 0; b < kBlocks; ++b) {
+            for (int b = 0; b < kBlocks; ++b) {
 #pragma unroll
-            for (int j = 0; j < kMTile / 2; ++j) acc[b][j] = 0;
+              for (int j = 0; j < kMTile / 2; ++j) acc[b][j] = 0;
+            }
+            ++segment;
+            next_cut = p.cuts[segment + 1];
           }
-          ++segment;
-          next_cut = p.cuts[segment + 1];
-        }
-        float fault = 1;  // for K block 1
-        if (kMutation == Mutation::kScaleTwice && tile == p.work.tiles - 1 && at.k == 0) fault = 2;
-        if (kMutation == Mutation::kDropKBlock && tile == 0 && at.k == 0) fault = 0;
+          float fault = 1;  // for K block 1
+          if (kMutation == Mutation::kScaleTwice && tile == p.work.tiles - 1 && k == 0) fault = 2;
+          if (kMutation == Mutation::kDropKBlock && tile == 0 && k == 0) fault = 0;
 #pragma unroll
-        for (int b = 0; b < kBlocks && kMutation != Mutation::kReadOnly; ++b) {
-          const uint32_t b_scale[2] = {b_scales[b][0] + at.k * 4, b_scales[b][1] + at.k * 4};
-          multiply<kMTile, kStep, kMutation>(
-              weights.plus(w_at.stage * p.layout.weight_stage + 8 * b * kStride),
-              tokens.plus(t_at.stage * p.layout.token_stage), rings.scales(t_at.stage), b_scale,
-              lane, fault, acc[b]);
+          for (int b = 0; b < kBlocks && kMutation != Mutation::kReadOnly; ++b) {
+            const uint32_t b_scale[2] = {b_scales[b][0] + k * 4, b_scales[b][1] + k * 4};
+            multiply<kMTile, kStep, kMutation>(
+                weights.plus(w_at.stage * p.layout.weight_stage + 8 * b * kStride),
+                tokens.plus(t_at.stage * p.layout.token_stage), rings.scales(t_at.stage), b_scale,
+                lane, fault, acc[b]);
+          }
         }
         __syncwarp();
         if (lane == 0) {
@@ -227,17 +232,15 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   const int readers =
       4 * (p.work.halves || groups_of_warpgroup(p.work.tile_groups, 1) == 0 ? 1 : 2);
 
-  // Memory idles until the first load is out: whatever comes before it must be short.
   if (warp == kConsumerWarps) {
     if (lane == 0) {
-      note<kMutation>(p, kStart);
-      ptx::prefetch_tensor_map(&p.b_map);
+      load_first_weights<kMutation>(p, rings);
       // Only one CTA fits on a multiprocessor: the next kernel's come one by one as multiprocessors
       // fall free, and load their first weights while the last of ours still compute.
       ptx::launch_dependents();
     }
     if (lane < rings.stages) {
-      ptx::mbarrier_init(rings.full(lane), 1);
+      if (lane > 0) ptx::mbarrier_init(rings.full(lane), 1);
       ptx::mbarrier_init(rings.empty(lane), readers);
     }
     ptx::fence_mbarrier_init();
@@ -260,7 +263,6 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   const CtaWork cta(p);
 
   if (warp < kConsumerWarps) {
-    if constexpr (kMTile == 128) ptx::raise_registers<224>();
     Role role = {{0, groups_of_warpgroup(p.work.tile_groups, 0)}, 0};
     if (warp >= 4 && p.work.halves) {
       role.half = 1;
@@ -268,20 +270,22 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
       role.share = {role.share.groups, p.work.tile_groups - role.share.groups};
     }
     if (role.share.groups > kWgmmaGroups) {
-      consume<kMTile, 2, kMutation>(p, rings, cta, role, warp, lane);
+      if constexpr (kMTile <= kMostFewTokens) {
+        consume<kMTile, 2, kMutation>(p, rings, cta, role, warp, lane);
+      }
     } else if (role.share.groups > 0) {
       consume<kMTile, 1, kMutation>(p, rings, cta, role, warp, lane);
     }
     if (threadIdx.x == 0) note<kMutation>(p, kEnd);
   } else {
-    if constexpr (kMTile == 128) ptx::lower_registers<56>();
-    if (p.flags & kWaitBeforeWeights) ptx::grid_dependency_wait();
     if (warp == kConsumerWarps) {
       if (lane != 0) return;
       feed_weights<kMutation>(p, rings, cta);
-      if (p.launch_counter != nullptr && blockIdx.x + blockIdx.y == 0) atomicAdd(p.launch_counter, 1);
+      if (p.launch_counter != nullptr && blockIdx.x + blockIdx.y == 0)
+        atomicAdd(p.launch_counter, 1);
       return;
     }
+    if (p.flags & kWaitBeforeWeights) ptx::grid_dependency_wait();
     load_b_scales<kMutation>(p, rings, cta, threadIdx.x - 32 * (kConsumerWarps + 1));
     ptx::mbarrier_arrive_after_cp_async(rings.table_full());
     wait_for_previous_kernel(p);

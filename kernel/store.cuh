@@ -44,8 +44,8 @@ __device__ void store_tile(const GemmParams& p, int tile, const Share& share, in
 }
 
 // The segments of a shared tile meet in the workspace: each warp writes its parts there, takes a
-// ticket when they are written, and the warp that finds all others arrived adds all parts in K order,
-// whatever the order of arrival.
+// ticket when they are written, and the warp that finds all others arrived adds all parts in K
+// order, whatever the order of arrival.
 template <int kMTile>
 __device__ float4* part_address(const GemmParams& p, int tile, int segment, int warp, int lane) {
   const int64_t slot =
@@ -71,27 +71,36 @@ __device__ void write_part(const GemmParams& p, int tile, int segment, int warp,
 template <int kMTile, int kBlocks>
 __device__ bool add_parts(const GemmParams& p, int tile, int warp, int lane,
                           float (&acc)[kBlocks][kMTile / 2]) {
-  // The warp barrier and the atomic's release order all lanes' parts before the ticket; its acquire,
-  // and the shuffle, order the others' parts before the loads below.
+  // The warp barrier and the atomic's release order all lanes' parts before the ticket; its
+  // acquire, and the shuffle, order the others' parts before the loads below.
   int* ticket = p.tickets + tile * kConsumerWarps + warp;
   int arrived = 0;
   __syncwarp();
   if (lane == 0) arrived = ptx::atomic_add_acq_rel(ticket, 1);
   arrived = __shfl_sync(~0u, arrived, 0);
   if (arrived < p.work.segments / 2 - 1) return false;
-#pragma unroll(kMTile * kBlocks <= 64 ? 2 : 1)
-  for (int s = 0; s < p.work.segments; ++s) {
-    const float4* from = part_address<kMTile>(p, tile, s, warp, lane);
+  // As many loads at a time as registers hold: every round costs a trip to L2.
+  constexpr int kTogether = kMTile * kBlocks <= 64 ? 64 / (kMTile * kBlocks) : 1;
+  for (int first = 0; first < p.work.segments; first += kTogether) {
+    float4 part[kTogether][kBlocks * kMTile / 8];
 #pragma unroll
-    for (int b = 0; b < kBlocks; ++b) {
+    for (int i = 0; i < kTogether; ++i) {
+      if (first + i >= p.work.segments) continue;
+      const float4* from = part_address<kMTile>(p, tile, first + i, warp, lane);
 #pragma unroll
-      for (int j = 0; j < kMTile / 8; ++j) {
-        const float4 other = __ldcg(from + (b * (kMTile / 8) + j) * 32);
-        float* sum = &acc[b][4 * j];
-        sum[0] = s == 0 ? other.x : sum[0] + other.x;
-        sum[1] = s == 0 ? other.y : sum[1] + other.y;
-        sum[2] = s == 0 ? other.z : sum[2] + other.z;
-        sum[3] = s == 0 ? other.w : sum[3] + other.w;
+      for (int j = 0; j < kBlocks * kMTile / 8; ++j) part[i][j] = __ldcg(from + j * 32);
+    }
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      if (first + i >= p.work.segments) continue;
+#pragma unroll
+      for (int j = 0; j < kBlocks * kMTile / 8; ++j) {
+        float* sum = &acc[j / (kMTile / 8)][j % (kMTile / 8) * 4];
+        const bool begin = first + i == 0;
+        sum[0] = begin ? part[i][j].x : sum[0] + part[i][j].x;
+        sum[1] = begin ? part[i][j].y : sum[1] + part[i][j].y;
+        sum[2] = begin ? part[i][j].z : sum[2] + part[i][j].z;
+        sum[3] = begin ? part[i][j].w : sum[3] + part[i][j].w;
       }
     }
   }

@@ -18,11 +18,12 @@ struct ByteMatrix {
   int l2_promotion_bytes;  // 0 (none), 128, 256
 };
 
-// The weights [rows][row_bytes] in boxes of box_blocks x 128 bytes of 8 * box_groups rows. A box lands
-// as pieces of 8 rows x 128 bytes, swizzled: group by group, inside a group along K. So every row is
-// read box_blocks * 128 bytes at a time, which the memory likes better than 128. Coordinates: (0, 0,
-// K block, group), or with `ragged`, which row_bytes that are no multiple of 128 need and which allows
-// one block in a box, (byte, 0, 0, group). Zeros outside. rows: a multiple of 8.
+// The weights [rows][row_bytes] in boxes of box_blocks x 128 bytes of 8 * box_groups rows. A box
+// lands as pieces of 8 rows x 128 bytes, swizzled: group by group, inside a group along K. So every
+// row is read box_blocks * 128 bytes at a time, which the memory likes better than 128.
+// Coordinates: (0, 0, K block, group), or with `ragged`, which row_bytes that are no multiple of
+// 128 need and which allows one block in a box, (byte, 0, 0, group). Zeros outside. rows: a
+// multiple of 8.
 struct WeightMatrix {
   const void* base;
   int64_t row_bytes, rows, stride_bytes;

@@ -16,7 +16,8 @@ extern int check_failures;
 // Prints the check's line and counts a failure.
 bool report(const std::string& name, bool ok, const std::string& detail = "");
 std::string text(const Mismatch& mismatch);
-// Tiles of that many groups (0: the library's choice); shared among CTAs or not, where K has segments.
+// Tiles of that many groups (0: the library's choice); shared among CTAs or not, where K has
+// segments.
 Tuning with_tile(int tile_groups, bool shared = false);
 // Rows 0..m-1 equal bit for bit, everything beyond N and beyond row m still poisoned.
 bool same_rows(const Problem& p, const std::vector<uint16_t>& all,

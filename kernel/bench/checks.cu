@@ -319,6 +319,7 @@ int run_checks(const CheckOptions& options) {
   if (options.full_shapes) check_full_shapes(options.cublaslt);
   if (options.determinism_runs > 0) {
     check_determinism(options.determinism_runs, {}, 8);
+    check_determinism(options.determinism_runs, {}, 16);  // few token stages, halves of K
     check_determinism(std::min(options.determinism_runs, 1000), with_tile(0, true), 8);
     check_determinism(options.determinism_runs, {}, 64);
   }

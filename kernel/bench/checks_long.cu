@@ -79,7 +79,8 @@ void check_determinism(int runs, const Tuning& tuning, int m) {
     HOTPROOF_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     workspaces.emplace_back(kWorkspaceBytes);
     outputs.emplace_back(want.size());
-    HOTPROOF_CHECK(hotproof_fp8_gemm_init_workspace(workspaces.back().get(), kWorkspaceBytes, stream));
+    HOTPROOF_CHECK(
+        hotproof_fp8_gemm_init_workspace(workspaces.back().get(), kWorkspaceBytes, stream));
   }
   const auto enqueue = [&](int s) {
     hotproof_fp8_gemm_args args = p.args(m);
@@ -121,8 +122,7 @@ void check_determinism(int runs, const Tuning& tuning, int m) {
         cudaMemcpy(control.data(), workspace.get(), kControlBytes, cudaMemcpyDeviceToHost));
     zero &= std::all_of(control.begin(), control.end(), [](uint8_t b) { return b == 0; });
   }
-  report("determinism under load, " +
-             std::string(tuning.shared == 1 ? "shared tiles" : "default") +
+  report("determinism under load, " + std::string(tuning.shared == 1 ? "shared tiles" : "default") +
              ", M = " + std::to_string(m) + ", " + std::to_string(done) + " runs on 2 streams",
          count == 0 && zero,
          count ? std::to_string(count) + " words differ" : (zero ? "" : "tickets are not zero"));

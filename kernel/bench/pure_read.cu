@@ -71,8 +71,8 @@ void enqueue_pure_read(const uint8_t* data, int n, int k, const ReadPlan& plan,
                        cudaStream_t stream) {
   CUtensorMap map = {};
   if (plan.copy == ReadPlan::kTensorBoxes &&
-      !encode(ByteMatrix{data, k, n, k, plan.row_piece, kPieceBytes / plan.row_piece, plan.row_piece == 128,
-               plan.l2_promotion},
+      !encode(ByteMatrix{data, k, n, k, plan.row_piece, kPieceBytes / plan.row_piece,
+                         plan.row_piece == 128, plan.l2_promotion},
               &map)) {
     std::fprintf(stderr, "no tensor map for pieces of %d bytes\n", plan.row_piece);
     std::exit(1);

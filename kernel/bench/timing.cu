@@ -227,9 +227,6 @@ std::vector<Variant> variants() {
   }
   add("L2 promotion 256", [](Tuning& t) { t.l2_promotion_bytes = 256; });
   add("shared", [](Tuning& t) { t.shared = 1; });
-  for (const int groups : {4, 6, 7, 8}) {
-    add("groups " + std::to_string(groups), [&](Tuning& t) { t.tile_groups = groups; });
-  }
   add("no dependency", [](Tuning& t) { t.never_wait = true; });
   return all;
 }
@@ -243,12 +240,13 @@ void sweep(TimingContext& c, const std::vector<ShapeId>& shapes, const std::vect
       const std::vector<Gemm> gemms = c.workload.of_shape(s, kGemmsPerGraph);
       Plan plan;
       HOTPROOF_CHECK(make_plan(m, kShapes[s].n, kShapes[s].k, false, {}, &plan));
-      std::printf("# %s M %d: %d tiles of %d rows, %d CTAs, %d segments%s, %d blocks a stage, %d + %d stages, "
-                  "window %d, %d bytes of shared memory\n",
-                  kShapes[s].name, m, plan.work.tiles, plan.work.tile_groups * kGroup,
-                  plan.work.ctas(), plan.work.segments, plan.work.shared ? " shared" : "",
-                  plan.ring.stage_blocks, plan.ring.stages, plan.ring.token_stages,
-                  plan.ring.window, plan.smem_bytes);
+      std::printf(
+          "# %s M %d: %d tiles of %d rows, %d CTAs, %d segments%s, %d blocks a stage, %d + %d "
+          "stages, "
+          "window %d, %d bytes of shared memory\n",
+          kShapes[s].name, m, plan.work.tiles, plan.work.tile_groups * kGroup, plan.work.ctas(),
+          plan.work.segments, plan.work.shared ? " shared" : "", plan.ring.stage_blocks,
+          plan.ring.stages, plan.ring.token_stages, plan.ring.window, plan.smem_bytes);
       std::vector<Method> methods;
       if (c.baselines.count("roof")) methods = {roof(c, true), roof(c, false)};
       for (const Variant& v : variants()) methods.push_back(ours(c, m, v.tuning, v.name));

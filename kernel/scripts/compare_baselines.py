@@ -7,6 +7,7 @@ median is reported. A result outside 2^-8 |ref| + 2^-13 sum |ab| (fp64 on the GP
 What is not installed is named and skipped.
 
   compare_baselines.py --library libhotproof_fp8_gemm.so [--m 8,16] [--replays 200] [--json FILE]
+                       [--only PREFIX,...] [--without PREFIX,...]   baselines by the beginning of their names
 
 Units: microseconds a GEMM. Needs torch >= 2.8 on a Hopper GPU.
 """
@@ -187,15 +188,28 @@ def clocks():
     return done.stdout.strip()
 
 
+def write_json(path, records, state):
+    """After every shape: what was measured stays when a later baseline hangs."""
+    if path:
+        with open(path, "w") as file:
+            json.dump({"command": " ".join(sys.argv), "torch": torch.__version__, "gpu_state": state,
+                       "records": records}, file, indent=1)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", required=True)
     parser.add_argument("--m", default="8")
     parser.add_argument("--shapes", default=",".join(SHAPES))
     parser.add_argument("--replays", type=int, default=200)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--without", default="-")
     parser.add_argument("--json")
     options = parser.parse_args()
     ours = hotproof(options.library)
+    only, without = tuple(options.only.split(",")), tuple(options.without.split(","))
+    methods = {name: method for name, method in {"hotproof": (lambda p: ours, True), **BASELINES}.items()
+               if name == "hotproof" or (name.startswith(only) and not name.startswith(without))}
     l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
     records = []
     for m in map(int, options.m.split(",")):
@@ -204,7 +218,7 @@ def main():
             p = Problem(m, n, k, max(2, -(-4 * l2_bytes // (n * k))))
             reference = p.reference(0)
             graphs = {}
-            for method, (make, compared) in {"hotproof": (lambda p: ours, True), **BASELINES}.items():
+            for method, (make, compared) in methods.items():
                 out = torch.empty(m, n, dtype=torch.bfloat16, device="cuda")
                 try:
                     run = make(p)
@@ -235,12 +249,9 @@ def main():
                                 "replays": len(us)})
                 print(f"{name:9} M {m:3} {method:40} {statistics.median(us):8.2f} us", flush=True)
             state = clocks()
+            write_json(options.json, records, state)
             del p, graphs, times, reference
             torch.cuda.empty_cache()
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"command": " ".join(sys.argv), "torch": torch.__version__, "gpu_state": state,
-                       "records": records}, file, indent=1)
 
 
 if __name__ == "__main__":
