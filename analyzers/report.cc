@@ -98,7 +98,7 @@ void AddRotatedOut(const TraceIndex& index, report::Process* process) {
   for (const trace::Rollup& rollup : gone.rollups) {
     const trace::ChunkStatistics& statistics = rollup.statistics();
     report::RotatedOut::Period* period = out->add_periods();
-    period->set_begin_ns(Number(statistics.first_start_ns()));
+    period->set_begin_seconds(static_cast<double>(statistics.first_start_ns()) / 1e9);
     period->set_seconds(static_cast<double>(statistics.last_end_ns() - statistics.first_start_ns()) / 1e9);
     period->set_files(rollup.last_segment() - rollup.first_segment() + 1);
     period->set_records(Number(statistics.record_count()));
