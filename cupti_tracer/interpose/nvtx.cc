@@ -350,6 +350,9 @@ int InitializeChained(const std::string& path, NvtxGetExportTableFunc_t get_expo
 }  // namespace
 
 int InitializeNvtx(NvtxGetExportTableFunc_t get_export_table, const std::string& chained_path) {
+  ProcessRanges::Prepare();
+  RangeDomainName(kDefaultDomain);
+  NvtxNames::Prepare();
   const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(
       get_export_table == nullptr ? nullptr : get_export_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr || callbacks->struct_size < sizeof *callbacks) {

@@ -75,6 +75,8 @@ Names& All() {
 
 }  // namespace
 
+void NvtxNames::Prepare() { All(); }
+
 const void* NvtxNames::AddString(const void* given, std::string_view text) {
   text = text.substr(0, Range::kMaxNameBytes + 1);  // one more: a cut is seen, and made, by Range
   Names& all = All();

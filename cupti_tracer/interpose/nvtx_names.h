@@ -16,7 +16,10 @@ struct NvtxText {
 
 class NvtxNames {
  public:
-  static constexpr size_t kMaxTexts = 1 << 15, kMaxHandles = 1 << 16;
+  static constexpr size_t kMaxTexts = 1 << 14, kMaxHandles = 1 << 14;
+
+  // As ProcessRanges::Prepare.
+  static void Prepare();
 
   // The handle that stands for this text from now on: `given`, or one of ours if that is null. One that is
   // full stands for "(many)".

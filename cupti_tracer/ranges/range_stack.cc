@@ -109,6 +109,8 @@ OpenRanges& All() {
 
 }  // namespace
 
+void ProcessRanges::Prepare() { All(); }
+
 uint64_t ProcessRanges::NewId() {
   static constinit std::atomic<uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);

@@ -81,6 +81,9 @@ class ProcessRanges {
  public:
   static constexpr size_t kMaxOpen = 4096;
 
+  // Before the first of what follows, on one thread: a child that is forked while another thread makes the
+  // state would wait for it for ever.
+  static void Prepare();
   static uint64_t NewId();
   static void Start(uint64_t id, const RangeLabel& label);
   static void End(uint64_t id);
