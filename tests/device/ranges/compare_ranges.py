@@ -32,7 +32,7 @@ if which == "nvtx":
     expect(320, K, warm=("", 1), both=(r"\[request\]/eager/layer 1", 1), after=("eager/layer 1", 1))
     expect(384, K, warm=("", 1), captured=("captured layer 0", 3))
     expect(448, K, warm=("", 1), captured=("captured layer 1", 3))
-    expect(512, K, warm=("", 1), captured=("", 3))
+    expect(512, K, warm_and_captured=("", 1 + 3))
 else:
     K, op = 1024, "aten::linear(/aten::.*)*"
     # Once eagerly, twice replayed.
