@@ -58,7 +58,8 @@ void SiteDurations::AddTo(uint32_t site, Durations& durations) const {
   if (site >= histograms_.size()) return;
   const Histogram& histogram = histograms_[site];
   for (uint32_t i = 0; i < histogram.blocks; ++i) {
-    durations.Add(histogram.first_block + i, &histogram.counts[i * size_t{DurationBucket::kPerBlock}]);
+    durations.Add(histogram.first_block + i,
+                  &histogram.counts[i * size_t{DurationBucket::kPerBlock}]);
   }
 }
 

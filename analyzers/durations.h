@@ -50,8 +50,9 @@ class Durations {
   std::array<std::vector<uint64_t>, DurationBucket::kBlocks> blocks_;
 };
 
-// One histogram for each of many sites, filled record by record on one thread. Memory: 16 bytes a site,
-// and 512 for each power of two from the shortest to the longest duration that a site was seen with.
+// One histogram for each of many sites, filled record by record on one thread. Memory: 16 bytes a
+// site, and 512 for each power of two from the shortest to the longest duration that a site was
+// seen with.
 class SiteDurations {
  public:
   explicit SiteDurations(size_t sites = 0) : histograms_(sites) {}

@@ -244,8 +244,9 @@ LaunchMatching::Result LaunchMatching::Finish(uint64_t counted, bool damaged) &&
   return std::move(result_);
 }
 
-// Files that are gone held launches and records that are known by number alone. A launch on their border
-// has its entry, or a part of its records, there: what is here of it is complete by the records there.
+// Files that are gone held launches and records that are known by number alone. A launch on their
+// border has its entry, or a part of its records, there: what is here of it is complete by the
+// records there.
 void LaunchMatching::TakeRotatedOut(uint64_t& unlisted) {
   const trace::RotatedOut& gone = index_->tables().rotated_out;
   uint64_t records = gone.records;
@@ -272,7 +273,8 @@ void LaunchMatching::TakeRotatedOut(uint64_t& unlisted) {
     const uint64_t there = std::min(records, expected - open.seen);
     open.seen += there;
     records -= there;
-    if (open.seen == expected) open.digest = open.listed * digests_[index_->ExecutionsOf(open.target)];
+    if (open.seen == expected)
+      open.digest = open.listed * digests_[index_->ExecutionsOf(open.target)];
   }
   counts.surplus = records;
 }

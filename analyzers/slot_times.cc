@@ -100,8 +100,8 @@ void SlotTimes::Fold(const Chunk& chunk) {
   result_.untimed += runs.untimed_node.size();
 }
 
-// The inner loop: one graph's nodes in order, on one stream. In blocks that stay in the first cache, each
-// pass over them simple enough for the compiler to take several records at a time.
+// The inner loop: one graph's nodes in order, on one stream. In blocks that stay in the first
+// cache, each pass over them simple enough for the compiler to take several records at a time.
 void SlotTimes::FoldReplay(const Chunk& chunk, const trace::Run& run, uint32_t alone_count) {
   const uint32_t slot = SlotAt(run, run.begin);
   const bool steady = index_->phases().IsSteady(chunk.runs.groups[run.group].correlation_id);

@@ -78,16 +78,18 @@ class SlotTimes : public Analyzer {
   void GiveHelpers(const Chunk& chunk, const Kept& kept);
 
   const TraceIndex* index_;
-  // While folding, exclusive_ns of its sums is less than that by duration_ns (wraps), so that nothing is
-  // added for records that no other overlaps.
+  // While folding, exclusive_ns of its sums is less than that by duration_ns (wraps), so that
+  // nothing is added for records that no other overlaps.
   Result result_;
   // Of replays in one phase, by slot, until Finish adds them.
   struct Replays {
     std::vector<uint64_t> duration_ns;
-    std::vector<uint64_t> steps;  // records: at a run's first slot 1 more, behind its last 1 less (wraps)
+    std::vector<uint64_t>
+        steps;  // records: at a run's first slot 1 more, behind its last 1 less (wraps)
   };
   Replays replays_[2];
-  std::vector<uint32_t> graph_stream_;  // by graph: the stream of all its slots, if it is known to be one
+  std::vector<uint32_t>
+      graph_stream_;  // by graph: the stream of all its slots, if it is known to be one
   Kept kept_;
   // Of the instance that FoldTrace was given:
   ExclusiveTime exclusive_;

@@ -26,7 +26,8 @@ void AddSums(std::vector<std::pair<uint32_t, Sum>>& to,
              const std::vector<std::pair<uint32_t, Sum>>& more) {
   auto at = to.begin();
   for (const auto& [id, sum] : more) {
-    at = std::lower_bound(at, to.end(), id, [](const auto& one, uint32_t key) { return one.first < key; });
+    at = std::lower_bound(at, to.end(), id,
+                          [](const auto& one, uint32_t key) { return one.first < key; });
     if (at == to.end() || at->first != id) at = to.insert(at, {id, Sum()});
     Add(at->second, sum);
   }
@@ -36,7 +37,8 @@ void AddSums(std::vector<std::pair<uint32_t, Sum>>& to,
 template <typename Totals>
 void AddPeriod(Totals& to, const Totals& more, uint64_t timed_before, uint64_t timed_more) {
   if (timed_more == 0) return;
-  to.first_start_ns = timed_before == 0 ? more.first_start_ns : std::min(to.first_start_ns, more.first_start_ns);
+  to.first_start_ns =
+      timed_before == 0 ? more.first_start_ns : std::min(to.first_start_ns, more.first_start_ns);
   to.last_end_ns = std::max(to.last_end_ns, more.last_end_ns);
 }
 

@@ -1,6 +1,7 @@
-// What a trace's next file has to begin with when the one before is closed (proto/FORMAT.md, "Rotation"):
-// every table again, and the sums of all that was written. Owned by the Writer, one thread at a time;
-// kept only by one that rotates, whose memory grows with the tables, not with what ran.
+// What a trace's next file has to begin with when the one before is closed (proto/FORMAT.md,
+// "Rotation"): every table again, and the sums of all that was written. Owned by the Writer, one
+// thread at a time; kept only by one that rotates, whose memory grows with the tables, not with
+// what ran.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,8 @@ class Continuation {
 
   std::string tables_;  // Chunk fields
   std::string first_clock_, last_clock_;
-  std::map<std::pair<uint32_t, std::string>, std::string> problems_;  // the latest of kind and detail
+  std::map<std::pair<uint32_t, std::string>, std::string>
+      problems_;  // the latest of kind and detail
   std::vector<std::pair<uint32_t, uint32_t>> site_attributes_;
   std::vector<Rollup> rollups_;  // of the files before
   Rollup current_{.first_segment = 1, .last_segment = 1};

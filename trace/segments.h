@@ -10,8 +10,8 @@
 
 namespace hotproof::trace {
 
-// Where file number `segment` of the trace lies whose newest file is `path` ("X.hpt" -> "X.000001.hps");
-// `path` may be such a file itself.
+// Where file number `segment` of the trace lies whose newest file is `path` ("X.hpt" ->
+// "X.000001.hps"); `path` may be such a file itself.
 std::string SegmentPath(const std::string& path, uint32_t segment);
 
 struct FileStart {

@@ -17,7 +17,8 @@ using SlotCounts = std::vector<std::pair<uint32_t, uint64_t>>;
 // Appends the fields of the message Counters.
 void EncodeCounters(const SlotCounts& sites, const SlotCounts& graphs, std::string& message);
 
-// Appends the fields of the message ChunkStatistics; null: there are none. `asked`: the bytes of Counters.
+// Appends the fields of the message ChunkStatistics; null: there are none. `asked`: the bytes of
+// Counters.
 void EncodeStatistics(const ColumnStatistics* columns, const OperationTotals* operations,
                       const std::string& asked, std::string& message);
 

@@ -1,5 +1,5 @@
-// Writes fields of protobuf messages as the trace has them: zeros left out, columns packed, text in valid
-// UTF-8. Used by the head's encoders.
+// Writes fields of protobuf messages as the trace has them: zeros left out, columns packed, text in
+// valid UTF-8. Used by the head's encoders.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,8 @@ namespace hotproof::tracer {
 namespace {
 
 constexpr uint64_t kRetryNs = 60'000'000'000;
-// Where only the folder is bounded: a bound is kept with files of this part of it, but not smaller ones.
+// Where only the folder is bounded: a bound is kept with files of this part of it, but not smaller
+// ones.
 constexpr uint64_t kFilesOfFolder = 16;
 constexpr uint64_t kSmallestFileBytes = 1 << 20;
 
@@ -48,8 +49,8 @@ bool Rotation::Rotate(trace::Writer& writer, uint64_t now_ns) {
   TrimFolder();                        // makes room for it
   const std::string new_name = stem_ + ".hpt.new";
   unlinkat(folder_, new_name.c_str(), 0);  // of a try that failed
-  const int file = openat(folder_, new_name.c_str(),
-                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int file =
+      openat(folder_, new_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return Fail("cannot create the next file", errno);
   why_.clear();
   const trace::WriteResult result = writer.StartFile(file, [&] { return Publish(new_name); });
@@ -70,8 +71,8 @@ bool Rotation::Rotate(trace::Writer& writer, uint64_t now_ns) {
   return true;
 }
 
-// <stem>.hpt is there at every moment: first the present file gets its second name, then the new one takes
-// its first.
+// <stem>.hpt is there at every moment: first the present file gets its second name, then the new
+// one takes its first.
 bool Rotation::Publish(const std::string& new_name) {
   char number[32];
   std::snprintf(number, sizeof number, ".%06u.hps", segment_);
@@ -109,7 +110,8 @@ void Rotation::TrimFolder() const {
   uint64_t bytes = 0;
   while (const dirent* entry = readdir(folder)) {
     struct stat status;
-    if (fstatat(folder_, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) {
+    if (fstatat(folder_, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(status.st_mode)) {
       continue;
     }
     const auto on_disk = static_cast<uint64_t>(status.st_blocks) * 512;

@@ -1,7 +1,7 @@
-// Begins a new file of the trace when the present one is large or old enough, and keeps the folder below
-// its bound by removing the oldest closed ones, whosever they are: every trace's newest file has the sums
-// of its others, so any of those may go at any time (proto/FORMAT.md, "Rotation"). Owned by TraceFile;
-// called on the flush thread, under the trace's lock.
+// Begins a new file of the trace when the present one is large or old enough, and keeps the folder
+// below its bound by removing the oldest closed ones, whosever they are: every trace's newest file
+// has the sums of its others, so any of those may go at any time (proto/FORMAT.md, "Rotation").
+// Owned by TraceFile; called on the flush thread, under the trace's lock.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,10 @@
 namespace hotproof::tracer {
 
 struct RotationLimits {
-  uint64_t file_bytes = 0;    // begin a new file behind this; 0: at no size
-  uint64_t file_ns = 0;       // and after this; 0: at no time
-  uint64_t folder_bytes = 0;  // of everything in the folder, or as near as its newest files allow; 0: no bound
+  uint64_t file_bytes = 0;  // begin a new file behind this; 0: at no size
+  uint64_t file_ns = 0;     // and after this; 0: at no time
+  uint64_t folder_bytes =
+      0;  // of everything in the folder, or as near as its newest files allow; 0: no bound
   bool any() const { return file_bytes != 0 || file_ns != 0 || folder_bytes != 0; }
 };
 
@@ -24,8 +25,8 @@ class Rotation {
   Rotation(const RotationLimits& limits, int folder_fd, std::string stem, uint64_t now_ns);
 
   bool Due(const trace::Writer& writer, uint64_t now_ns) const;
-  // On failure (why() says what; an errno) the writer goes on in its file, and it is not due again for a
-  // minute.
+  // On failure (why() says what; an errno) the writer goes on in its file, and it is not due again
+  // for a minute.
   bool Rotate(trace::Writer& writer, uint64_t now_ns);
   const std::string& why() const { return why_; }
   // Removes the oldest closed files until the folder is below its bound.
