@@ -12,22 +12,32 @@ template <typename Block>
 class ThreadCacheOf {
  public:
   static Block* Get() { return block_ != nullptr ? block_ : Make(); }
+  // Null as well where Get was not called in this thread yet.
+  static Block* Find() { return block_; }
 
  private:
   static Block* Make() {
-    static const pthread_key_t key = [] {
-      pthread_key_t made;
-      pthread_key_create(&made, [](void* memory) {
-        block_ = nullptr;
-        std::free(memory);
-      });
-      return made;
-    }();
-    block_ = static_cast<Block*>(std::calloc(1, sizeof(Block)));
-    if (block_ != nullptr) pthread_setspecific(key, block_);
-    return block_;
+    struct Key {
+      Key() {
+        made = pthread_key_create(&key, [](void* memory) {
+                 block_ = nullptr;
+                 std::free(memory);
+               }) == 0;
+      }
+      pthread_key_t key;
+      bool made;
+    };
+    static const Key key;
+    if (!key.made) return nullptr;  // the process has used up its keys: nobody would free the block
+    auto* const block = static_cast<Block*>(std::calloc(1, sizeof(Block)));
+    if (block == nullptr) return nullptr;
+    if (pthread_setspecific(key.key, block) != 0) {
+      std::free(block);
+      return nullptr;
+    }
+    return block_ = block;
   }
-  static inline thread_local Block* block_ = nullptr;
+  static inline constinit thread_local Block* block_ = nullptr;
 };
 
 }  // namespace hotproof::tracer

@@ -26,7 +26,7 @@ struct Names {
   size_t handles = 0;
   std::deque<NvtxText> texts;
   std::unordered_map<std::string_view, const NvtxText*> strings, domains;
-  NvtxText many{"(many)", kDefaultDomain};
+  NvtxText many{std::string(NvtxNames::kMany), kMaxDomains};
 
   static size_t PlaceOf(const void* handle) {
     return (reinterpret_cast<uintptr_t>(handle) * 0x9e3779b97f4a7c15u >> 32) % kSlots;

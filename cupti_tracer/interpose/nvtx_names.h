@@ -26,7 +26,10 @@ class NvtxNames {
   static const void* AddString(const void* given, std::string_view text);
   static const void* AddDomain(const void* given, std::string_view name);
 
-  // Null: unknown.
+  // What a text is called that is not kept.
+  static constexpr std::string_view kMany = "(many)";
+
+  // Null: unknown; a handle that is not null then is one that was not kept.
   static const NvtxText* Find(const void* handle);
 };
 

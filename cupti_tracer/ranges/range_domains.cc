@@ -37,13 +37,14 @@ uint32_t RangeDomainOf(std::string_view name) {
   const auto known = all.numbers.find(name);
   if (known != all.numbers.end()) return known->second;
   const auto number = static_cast<uint32_t>(all.names.size());
-  if (number > kMaxDomains) return kMaxDomains;
-  all.names.emplace_back(number == kMaxDomains ? "(many domains)" : name);
+  if (number >= kMaxDomains) return kMaxDomains;
+  all.names.emplace_back(name);
   all.numbers.emplace(all.names.back(), number);
   return number;
 }
 
 std::string RangeDomainName(uint32_t domain) {
+  if (domain == kMaxDomains) return "(many domains)";
   Domains& all = All();
   std::lock_guard lock(all.mutex);
   return domain < all.names.size() ? all.names[domain] : "";

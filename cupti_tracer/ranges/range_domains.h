@@ -1,5 +1,5 @@
-// Names of NVTX domains as small numbers, the same number for the same name. Bounded: domains beyond
-// kMaxDomains share one that says so. Any thread; never shrinks.
+// Names of NVTX domains as small numbers, the same number for the same name. Bounded: domains
+// beyond the first kMaxDomains share the number kMaxDomains. Any thread; never shrinks.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <string>
+#include <utility>
 
 #include "cupti_tracer/core/thread_cache.h"
 #include "cupti_tracer/ranges/range_domains.h"
@@ -30,15 +31,15 @@ bool RangePaths::FindInThread(RangeIds& ids) const noexcept {
   const ThreadRanges* const thread = ThreadRanges::Find();
   const uint64_t process_version = ProcessRanges::Version();
   if (thread == nullptr) return process_version == 0;
-  if (thread->instance != instance_ || thread->resolved != thread->kept() ||
+  if (thread->instance != instance_ || thread->resolved != thread->kept ||
       thread->process_version != process_version) {
-    return thread->depth == 0 && process_version == 0;
+    return thread->kept + thread->deeper == 0 && process_version == 0;
   }
-  if (thread->depth > ThreadRanges::kMaxDepth) {
+  if (thread->deeper != 0) {
     ids.thread = thread->deeper_path;
     if (ids.thread == 0) return false;
-  } else if (thread->depth != 0) {
-    ids.thread = thread->frames[thread->depth - 1].path;
+  } else if (thread->kept != 0) {
+    ids.thread = thread->frames[thread->kept - 1].path;
   }
   ids.process = thread->process_path;
   return true;
@@ -55,16 +56,15 @@ RangeIds RangePaths::CurrentSlow() {
   if (thread->process_version != ProcessRanges::Version()) {
     thread->process_path = ProcessPath(*thread);
   }
-  while (thread->resolved < thread->kept()) {
+  while (thread->resolved < thread->kept) {
     thread->deeper_path = 0;
     ThreadRanges::Frame& frame = thread->frames[thread->resolved];
     frame.path = Intern(
         thread->resolved == 0 ? 0 : thread->frames[thread->resolved - 1].path, frame.range);
     ++thread->resolved;
   }
-  if (thread->depth == 0) return {0, thread->process_path};
-  const uint32_t top = thread->frames[thread->kept() - 1].path;
-  if (thread->depth <= ThreadRanges::kMaxDepth) return {top, thread->process_path};
+  const uint32_t top = thread->kept == 0 ? 0 : thread->frames[thread->kept - 1].path;
+  if (thread->deeper == 0) return {top, thread->process_path};
   if (thread->deeper_path == 0) {
     std::lock_guard lock(file_.mutex());
     thread->deeper_path = ManyLocked(top);
@@ -100,15 +100,20 @@ uint32_t RangePaths::InternLocked(uint32_t parent, const Range& range) {
   const uint64_t key = KeyOf(parent, range.hash);
   const auto known = ids_.find(key);
   if (known != ids_.end()) return known->second;
+  const bool full = paths_.size() > kMaxPaths;
+  const bool room = !full && paths_[parent].children < kMaxChildren;
   if (range.payload_kind != PayloadKind::kNone && range.payload_kind != PayloadKind::kVaries) {
     Range varies;
     varies.Set({range.name(), range.domain, range.source, PayloadKind::kVaries, 0});
-    uint32_t& payloads = payloads_[KeyOf(parent, varies.hash)];
-    if (payloads >= kMaxPayloads) return InternLocked(parent, varies);
-    ++payloads;
+    const uint64_t any_payload = KeyOf(parent, varies.hash);
+    const auto payloads = payloads_.find(any_payload);
+    if (payloads != payloads_.end() && payloads->second >= kMaxPayloads) {
+      return InternLocked(parent, varies);
+    }
+    if (room) ++payloads_[any_payload];  // no more entries than paths
   }
-  if (paths_.size() > kMaxPaths) return ManyLocked(0);
-  if (paths_[parent].children >= kMaxChildren) return ManyLocked(parent);
+  if (full) return ManyLocked(0);
+  if (!room) return ManyLocked(parent);
   const uint32_t id = AddLocked(parent, range);
   ids_.emplace(key, id);
   ++paths_[parent].children;
@@ -118,6 +123,10 @@ uint32_t RangePaths::InternLocked(uint32_t parent, const Range& range) {
 uint32_t RangePaths::AddLocked(uint32_t parent, const Range& range) {
   const auto id = static_cast<uint32_t>(paths_.size());
   paths_.emplace_back();
+  if ((range.domain == kMaxDomains || range.name() == "(many)") &&
+      !std::exchange(names_reported_, true)) {
+    file_.AddProblemLocked(ProblemKind::kRangesNotKept, 1, "names of NVTX");
+  }
   if (trace::Writer* writer = file_.writer_locked()) {
     const std::string domain = RangeDomainName(range.domain);
     writer->AddRangePath({.id = id,

@@ -37,6 +37,7 @@ class RangePaths {
 
   // Stands for every path; for who can keep no more of them apart. Trace lock held.
   RangeIds ManyLocked() { return {ManyLocked(0), 0}; }
+  size_t payload_counters() const { return payloads_.size(); }  // for tests
 
  private:
   struct Path {
@@ -55,6 +56,7 @@ class RangePaths {
   TraceFile& file_;
   const uint32_t instance_ = NewGeneration();
   // Under the trace's lock.
+  bool names_reported_ = false;
   std::deque<Path> paths_;  // by id
   std::unordered_map<uint64_t, uint32_t> ids_;       // by hash of parent and range
   std::unordered_map<uint64_t, uint32_t> payloads_;  // how many of a range, by hash of the rest of it

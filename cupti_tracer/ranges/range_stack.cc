@@ -4,11 +4,12 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <unordered_map>
+
+#include "cupti_tracer/core/guard.h"
 
 namespace hotproof::tracer {
 namespace {
@@ -18,7 +19,26 @@ size_t BytesKept(std::string_view name) {
   if (name.size() <= Range::kMaxNameBytes) return name.size();
   size_t bytes = Range::kMaxNameBytes;
   while (bytes > 0 && (static_cast<unsigned char>(name[bytes]) & 0xC0) == 0x80) --bytes;
-  return bytes == 0 ? Range::kMaxNameBytes : bytes;
+  return Range::kMaxNameBytes - bytes > 3 ? Range::kMaxNameBytes : bytes;  // no UTF-8
+}
+
+// The level of a range that begins now: one above the last of its domain.
+uint32_t NextLevel(const ThreadRanges& stack, RangeSource source, uint32_t domain) {
+  for (uint32_t i = std::min(stack.deeper, ThreadRanges::kMaxDeeper); i-- > 0;) {
+    const ThreadRanges::Deeper& range = stack.deeper_ranges[i];
+    if (range.domain == domain && range.source == source) return range.level + 1;
+  }
+  for (uint32_t i = stack.kept; i-- > 0;) {
+    const ThreadRanges::Frame& frame = stack.frames[i];
+    if (frame.range.domain == domain && frame.range.source == source) return frame.level + 1;
+  }
+  return 0;
+}
+
+template <typename Item>
+void Remove(Item* items, uint32_t& count, uint32_t place) {
+  const uint32_t above = --count - place;
+  if (above != 0) std::memmove(&items[place], &items[place + 1], above * sizeof(Item));
 }
 
 }  // namespace
@@ -35,52 +55,47 @@ void Range::Set(const RangeLabel& label) {
   hash = XXH3_64bits_withSeed(rest, sizeof rest, XXH3_64bits(text, name_bytes));
 }
 
-ThreadRanges* ThreadRanges::Make() {
-  static const pthread_key_t key = [] {
-    pthread_key_t made;
-    pthread_key_create(&made, [](void* memory) {
-      mine_ = nullptr;
-      std::free(memory);
-    });
-    return made;
-  }();
-  mine_ = static_cast<ThreadRanges*>(std::calloc(1, sizeof(ThreadRanges)));
-  if (mine_ != nullptr) pthread_setspecific(key, mine_);
-  return mine_;
-}
-
 int PushRange(const RangeLabel& label) noexcept {
   ThreadRanges* const stack = ThreadRanges::Get();
-  if (stack == nullptr) return -1;
-  if (!ranges_in_use.load(std::memory_order_relaxed)) ranges_in_use.store(true);
-  const uint32_t place = stack->depth++;
-  if (place >= ThreadRanges::kMaxDepth) return static_cast<int>(place);
-  ThreadRanges::Frame& frame = stack->frames[place];
-  frame.range.Set(label);
-  frame.level = 0;
-  for (uint32_t below = place; below-- > 0;) {
-    const ThreadRanges::Frame& other = stack->frames[below];
-    if (other.range.domain != label.domain || other.range.source != label.source) continue;
-    frame.level = other.level + 1;
-    break;
+  if (stack == nullptr) {
+    LostWork().fetch_add(1, std::memory_order_relaxed);
+    return -1;
   }
-  return static_cast<int>(frame.level);
+  if (!ranges_in_use.load(std::memory_order_relaxed)) ranges_in_use.store(true);
+  const uint32_t level = NextLevel(*stack, label.source, label.domain);
+  if (stack->kept == ThreadRanges::kMaxDepth || stack->deeper != 0) {
+    const uint32_t place = stack->deeper++;
+    if (place < ThreadRanges::kMaxDeeper) {
+      stack->deeper_ranges[place] = {label.domain, level, label.source};
+    }
+  } else {
+    ThreadRanges::Frame& frame = stack->frames[stack->kept++];
+    frame.range.Set(label);
+    frame.level = level;
+  }
+  return static_cast<int>(level);
 }
 
 int PopRange(RangeSource source, uint32_t domain) noexcept {
   ThreadRanges* const stack = ThreadRanges::Find();
-  if (stack == nullptr || stack->depth == 0) return -1;
-  // Whose the ranges beyond the limit are is not kept: they are taken to end in order.
-  if (stack->depth > ThreadRanges::kMaxDepth) return static_cast<int>(--stack->depth);
-  for (uint32_t place = stack->depth; place-- > 0;) {
+  if (stack == nullptr) return -1;
+  if (stack->deeper > ThreadRanges::kMaxDeeper) {
+    --stack->deeper;
+    return static_cast<int>(NextLevel(*stack, source, domain));
+  }
+  for (uint32_t place = stack->deeper; place-- > 0;) {
+    const ThreadRanges::Deeper range = stack->deeper_ranges[place];
+    if (range.domain != domain || range.source != source) continue;
+    Remove(stack->deeper_ranges, stack->deeper, place);
+    return static_cast<int>(range.level);
+  }
+  for (uint32_t place = stack->kept; place-- > 0;) {
     const ThreadRanges::Frame& frame = stack->frames[place];
     if (frame.range.domain != domain || frame.range.source != source) continue;
-    const int level = static_cast<int>(frame.level);
-    const uint32_t above = --stack->depth - place;
-    if (above != 0) {
-      std::memmove(&stack->frames[place], &stack->frames[place + 1], above * sizeof frame);
-    }
+    const auto level = static_cast<int>(frame.level);
+    Remove(stack->frames, stack->kept, place);
     stack->resolved = std::min(stack->resolved, place);
+    stack->deeper_path = 0;
     return level;
   }
   return -1;

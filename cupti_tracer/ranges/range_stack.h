@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cupti_tracer/core/thread_cache.h"
+
 namespace hotproof::tracer {
 
 // Values of trace.proto's enums; tests/tracer checks that they agree.
@@ -45,33 +47,39 @@ struct Range {
 // first range.
 struct ThreadRanges {
   static constexpr uint32_t kMaxDepth = 64;
+  // Of ranges begun while kMaxDepth are kept, so many are known by what ends them; more are taken
+  // to end in order.
+  static constexpr uint32_t kMaxDeeper = 448;
   struct Frame {
     Range range;
     uint32_t level;  // in its domain
     uint32_t path;   // RangePath id; valid below `resolved`
   };
-  uint32_t depth;     // ranges that are open, those beyond kMaxDepth (not kept) included
+  struct Deeper {
+    uint32_t domain;
+    uint32_t level;
+    RangeSource source;
+  };
+  uint32_t kept;      // frames in use
+  uint32_t deeper;    // ranges that are open inside those and not kept
   uint32_t resolved;  // frames from the bottom whose path is known to `instance`
   uint32_t instance;  // of RangePaths
-  uint32_t deeper_path;  // stands for what is beyond kMaxDepth; 0: not known yet
+  uint32_t deeper_path;  // stands for the deeper ones; 0: not known yet
   uint32_t process_path;
   uint64_t process_version;  // that `process_path` is of
   Frame frames[kMaxDepth];
+  Deeper deeper_ranges[kMaxDeeper];
 
-  uint32_t kept() const { return depth < kMaxDepth ? depth : kMaxDepth; }
   // Null: this thread has had no range. Made when asked for; null then means no memory.
-  static ThreadRanges* Find() { return mine_; }
-  static ThreadRanges* Get() { return mine_ != nullptr ? mine_ : Make(); }
-
- private:
-  static ThreadRanges* Make();
-  static inline constinit thread_local ThreadRanges* mine_ = nullptr;
+  static ThreadRanges* Find() { return ThreadCacheOf<ThreadRanges>::Find(); }
+  static ThreadRanges* Get() { return ThreadCacheOf<ThreadRanges>::Get(); }
 };
 
 // False until the first range of the process, true ever after: what a launch pays where there is none.
 inline constinit std::atomic<bool> ranges_in_use{false};
 
-// The level of the range in its domain, from 0, as NVTX's push and pop return it.
+// The level of the range in its domain, from 0, as NVTX's push and pop return it; -1: no memory, it
+// is not kept.
 int PushRange(const RangeLabel& label) noexcept;
 // Ends the innermost range of this thread with that source and domain; negative if there is none.
 int PopRange(RangeSource source, uint32_t domain) noexcept;

@@ -99,10 +99,11 @@ TEST_F(RangesTest, FreshNamesStayBounded) {
   PushRange({"loop"});
   uint32_t last = 0;
   for (int i = 0; i < kNames; ++i) {
-    PushRange({std::to_string(i)});
+    PushRange({std::to_string(i), kDefaultDomain, RangeSource::kPushPop, PayloadKind::kUnsigned, 1});
     last = paths_.Current().thread;
     Pop();
   }
+  EXPECT_LE(paths_.payload_counters(), RangePaths::kMaxChildren);
   const auto reader = scratch_.Read();
   EXPECT_EQ(reader->tables().range_paths.size(), RangePaths::kMaxChildren + 3);
   EXPECT_EQ(Text(reader->tables(), last), "/loop/MANY");
@@ -180,10 +181,52 @@ TEST_F(RangesTest, ManyThreads) {
   EXPECT_EQ(paths_.Current(), RangeIds());
 }
 
+TEST_F(RangesTest, RangesBeyondTheLimitEndByWhatTheyAre) {
+  const auto push_ours = [] { return PushRange({"ours", kDefaultDomain, RangeSource::kHotproof}); };
+  const auto pop_ours = [] { return PopRange(RangeSource::kHotproof, kDefaultDomain); };
+  PushRange({"a"});
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(push_ours(), i);
+  const uint32_t deep = paths_.Current().thread;
+  EXPECT_EQ(Pop(), 0);  // of "a", from below all others
+  EXPECT_EQ(Pop(), -1);
+  const uint32_t without_a = paths_.Current().thread;
+  EXPECT_EQ(PushRange({"b"}), 0);  // not kept: it is inside one that is not
+  EXPECT_EQ(paths_.Current().thread, without_a);
+  EXPECT_EQ(pop_ours(), 63);
+  EXPECT_EQ(Pop(), 0);
+  for (int i = 62; i >= 0; --i) EXPECT_EQ(pop_ours(), i);
+  EXPECT_EQ(paths_.Current(), RangeIds());
+  PushRange({"c"});
+  const uint32_t c = paths_.Current().thread;
+  for (int i = 0; i < 1000; ++i) PushRange({"c"});
+  for (int i = 0; i < 1000; ++i) Pop();
+  EXPECT_EQ(paths_.Current().thread, c);
+  const auto reader = scratch_.Read();
+  EXPECT_EQ(Text(reader->tables(), deep).substr(0, 7), "/a/ours");
+  EXPECT_EQ(Text(reader->tables(), without_a).substr(0, 10), "/ours/ours");
+  EXPECT_TRUE(reader->tables().range_paths[deep].many());
+  EXPECT_TRUE(reader->tables().range_paths[without_a].many());
+  EXPECT_EQ(Text(reader->tables(), c), "/c");
+}
+
 TEST_F(RangesTest, NamesAreCutBetweenCharacters) {
   PushRange({std::string(254, 'a') + "\u00e9"});
   const uint32_t id = paths_.Current().thread;
   EXPECT_EQ(scratch_.Read()->tables().range_paths[id].name(), std::string(254, 'a'));
+}
+
+TEST_F(RangesTest, NamesThatAreNotKeptAreAProblem) {
+  PushRange({"a", kMaxDomains});
+  paths_.Current();
+  Pop(kMaxDomains);
+  EXPECT_EQ(Pop(), -1);  // it is not the default domain's
+  PushRange({NvtxNames::kMany});
+  paths_.Current();
+  Pop();
+  EXPECT_EQ(RangeDomainName(kMaxDomains), "(many domains)");
+  const auto reader = scratch_.Read();
+  ASSERT_EQ(reader->tables().problems.size(), 1u);
+  EXPECT_EQ(reader->tables().problems[0].kind(), trace::PROBLEM_RANGES_NOT_KEPT);
 }
 
 TEST(NvtxNamesTest, HandlesOfAChainedToolMayComeAgain) {
