@@ -24,6 +24,15 @@ std::string PayloadText(const trace::RangePath& path) {
   }
 }
 
+// What the tracer puts in place of what it keeps no more of (docs/ranges.md).
+bool IsMany(const trace::RangePath& path) {
+  constexpr size_t kMaxNameBytes = 255, kMaxCharacterBytes = 4;
+  return path.many() || path.payload_kind() == trace::PAYLOAD_VARIES || path.name() == "(many)" ||
+         path.domain() == "(many domains)" ||
+         path.name().size() > kMaxNameBytes - kMaxCharacterBytes ||  // may have been cut
+         path.domain().size() >= kMaxNameBytes;
+}
+
 std::string StepText(const trace::RangePath& path) {
   if (path.many()) return "(many)";
   const std::string domain = path.domain().empty() ? "" : absl::StrCat(path.domain(), ":");
@@ -45,7 +54,7 @@ RangeIndex::RangeIndex(const TraceIndex& index) {
     std::vector<const trace::RangePath*> steps;
     for (; path != 0; path = tables.range_paths[path].parent()) {
       steps.push_back(&tables.range_paths[path]);
-      many |= steps.back()->many();
+      many |= IsMany(*steps.back());
     }
     while (!steps.empty()) {
       absl::StrAppend(&text, text.empty() ? "" : "/", StepText(*steps.back()));

@@ -22,7 +22,7 @@ class RangeIndex {
   uint32_t range_of_slot(uint32_t slot) const { return any() ? slot_range_[slot] : 0; }
   size_t size() const { return texts_.size(); }
   const std::string& text(uint32_t range) const { return texts_[range]; }
-  // It stands for many: which one it was, below this text, is not known.
+  // It stands for many: not all of what the program said is in this text.
   bool is_many(uint32_t range) const { return many_[range]; }
 
  private:

@@ -97,7 +97,8 @@ class RangeMatcher {
     for (uint32_t range = 0; range < ranges_->size(); ++range) {
       Membership in = Membership::kOut;
       if (!ranges_->any() || ranges_->is_many(range)) in = Membership::kPossible;
-      if (range != 0 && RE2::PartialMatch(ranges_->text(range), *selection.range)) {
+      // Range 0 is in no range, if there are ranges at all.
+      if (ranges_->any() && RE2::PartialMatch(ranges_->text(range), *selection.range)) {
         in = Membership::kIn;
       }
       in_.push_back(in);

@@ -180,11 +180,33 @@ TEST(Assert, Ranges) {
   // One launch was in a range that stands for many.
   EXPECT_EQ(Check(kRanges, in + "'attention' max_launches: 0 }").verdict(), AssertReport::INCONCLUSIVE);
   EXPECT_EQ(Check(kRanges, in + "'attention' max_launches: 1 }").verdict(), AssertReport::PASS);
+  EXPECT_EQ(Check(kRanges, in + "'^$' min_launches: 1 }").verdict(), AssertReport::PASS);  // in none
+  EXPECT_EQ(Check(kRanges, in + "'^$' max_launches: 2 }").verdict(), AssertReport::PASS);
   // No range reached the tracer: nothing is said about where launches were.
   const char* const none =
       "trace { kernel { id: 1 name: 'k' } site { id: 1 kernel_id: 1 } step { launch { site: 1 } } }";
   EXPECT_EQ(Check(none, in + "'mlp' max_launches: 0 }").verdict(), AssertReport::INCONCLUSIVE);
   EXPECT_EQ(Check(none, in + "'mlp' min_launches: 1 }").verdict(), AssertReport::INCONCLUSIVE);
+}
+
+// What was folded or cut may have been anything: no 'never' follows from it.
+TEST(Assert, RangesOfWhichNotAllIsKept) {
+  const std::string longest(255, 'n');
+  const std::string cut = longest.substr(0, 252);  // three bytes of a character did not fit
+  const std::string in = "phase: ALL expect { kernel: 'k' range: 'request.42' max_launches: 0 }";
+  const auto with = [&in](const std::string& path) {
+    return Check("trace { kernel { id: 1 name: 'k' } range_path { id: 1 " + path +
+                     " } site { id: 1 kernel_id: 1 range_path: 1 } step { launch { site: 1 } } }",
+                 in)
+        .verdict();
+  };
+  EXPECT_EQ(with("name: 'request' payload_kind: PAYLOAD_SIGNED payload: 7"), AssertReport::PASS);
+  EXPECT_EQ(with("name: 'request' payload_kind: PAYLOAD_VARIES"), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(with("name: 'request' domain: '(many domains)'"), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(with("name: '(many)'"), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(with("name: '" + longest + "'"), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(with("name: '" + cut + "'"), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(with("name: '" + longest.substr(0, 251) + "'"), AssertReport::PASS);
 }
 
 TEST(Assert, CapturedIsNotLaunched) {
