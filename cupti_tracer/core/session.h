@@ -31,7 +31,7 @@ struct Collection {
         ranges(file),
         sites(file, driver, &ranges),
         streams(file, cupti, driver),
-        graphs(file, cupti),
+        graphs(file, cupti, &ranges),
         records(file, cupti, pool, sites, streams, graphs, launches) {}
 
   TraceFile file;

@@ -91,7 +91,12 @@ void GraphRegistry::ComposeLocked(Exec& exec) {
       ++rangings_[content];
       content = ranging;
     } else {
+      // No other update's ranges are these nodes': they are in many.
       file_.CountProblemLocked(ProblemKind::kRangesNotKept, "updated graphs");
+      const RangeIds many = ranges_ == nullptr ? RangeIds() : ranges_->ManyLocked();
+      range_paths.assign(range_paths.size(), many.thread);
+      process_ranges.assign(process_ranges.size(), many.process);
+      content = HashOf(range_paths, HashOf(process_ranges, content));
     }
   }
   const auto [known, inserted] =

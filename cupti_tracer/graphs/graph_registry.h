@@ -25,13 +25,15 @@
 #include "cupti_tracer/core/trace_file.h"
 #include "cupti_tracer/graphs/graph_edges.h"
 #include "cupti_tracer/ranges/range_ids.h"
+#include "cupti_tracer/ranges/range_paths.h"
 #include "trace/format.h"
 
 namespace hotproof::tracer {
 
 class GraphRegistry {
  public:
-  GraphRegistry(TraceFile& file, const Cupti& cupti) : file_(file), cupti_(cupti) {
+  GraphRegistry(TraceFile& file, const Cupti& cupti, RangePaths* ranges = nullptr)
+      : file_(file), cupti_(cupti), ranges_(ranges) {
     compositions_.emplace_back();
   }
 
@@ -127,8 +129,8 @@ class GraphRegistry {
     size_t node_count() const { return sites.size(); }
   };
   static constexpr size_t kMaxIndexes = 8;
-  // Compositions of one content that differ in their nodes' ranges alone; with more, the first one stands
-  // for the others: ranges must not use up the counters.
+  // Compositions of one content that differ in their nodes' ranges alone; with more, one whose
+  // nodes are in many ranges stands for the others: ranges must not use up the counters.
   static constexpr uint32_t kMaxRangings = 8;
   // Of all compositions; those beyond it find no slot, like those beyond the counter table.
   static constexpr size_t kMaxCompositionBytes = 64 << 20;
@@ -149,6 +151,7 @@ class GraphRegistry {
 
   TraceFile& file_;
   const Cupti& cupti_;
+  RangePaths* const ranges_;
   std::atomic<uint32_t> generation_{NewGeneration()};  // of exec handles and compositions
 
   // Under the trace's lock.

@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "cupti_tracer/ranges/range_domains.h"
 #include "tests/tracer/fake_driver.h"
 
 namespace hotproof::tracer {
@@ -23,7 +24,7 @@ constexpr bool kSanitized = false;
 
 class GraphRegistryTest : public ::testing::Test {
  protected:
-  GraphRegistryTest() : cupti_(FakeCupti()), graphs_(scratch_.file(), cupti_) {
+  GraphRegistryTest() : cupti_(FakeCupti()), ranges_(scratch_.file()), graphs_(scratch_.file(), cupti_, &ranges_) {
     // The sites that the nodes name: a reader drops references into nothing.
     std::lock_guard lock(scratch_.file().mutex());
     scratch_.file().writer_locked()->AddKernel({.id = 1, .name = "k"});
@@ -65,6 +66,7 @@ class GraphRegistryTest : public ::testing::Test {
   FakeState& state_ = ResetFakeState();
   ScratchTrace scratch_;
   Cupti cupti_;
+  RangePaths ranges_;
   GraphRegistry graphs_;
   const CUgraphExec exec_ = Handle<CUgraphExec>(0x9000);
 };
@@ -210,6 +212,35 @@ TEST_F(GraphRegistryTest, UpdateTakesTheSitesOfTheNewSourceGraph) {
   EXPECT_EQ(SiteOf(graphs_.OnLaunch(exec_).graph_id, 0x200000000), 8u);
   graphs_.OnExecNodeEnabled(exec_, newer, false);  // named by the new source's node from now on
   EXPECT_EQ(SiteOf(graphs_.OnLaunch(exec_).graph_id, 0x200000000), 0u);
+}
+
+TEST_F(GraphRegistryTest, RangesOfMoreUpdatesThanAreKeptAreNotAnothers) {
+  constexpr uint32_t kUpdates = 12;
+  const CUgraphNode a = Node(0x10, 5);
+  graphs_.OnInstantiateEntered();
+  const CUgraphNode clone = Clone(a, 0x11, 0x200000000);
+  ExecCreated(exec_, 2);
+  std::vector<uint32_t> paths, graph_ids;
+  for (uint32_t i = 0; i < kUpdates; ++i) {
+    PushRange({"update " + std::to_string(i)});
+    paths.push_back(ranges_.Current().thread);
+    const CUgraphNode newer = Node(0x1000 + 16 * i, 5);
+    graphs_.OnNodeRanges(newer, {paths.back(), 0});
+    PopRange(RangeSource::kPushPop, kDefaultDomain);
+    graphs_.OnExecNodeUpdated(exec_, clone, newer);
+    graph_ids.push_back(graphs_.OnLaunch(exec_).graph_id);
+  }
+  const auto reader = scratch_.Read();
+  for (uint32_t i = 0; i < kUpdates; ++i) {
+    const std::vector<uint32_t>& in = reader->tables().graphs.at(graph_ids[i]).node_range_paths;
+    ASSERT_EQ(in.size(), 1u);
+    if (i < 8) {
+      EXPECT_EQ(in[0], paths[i]);
+    } else {
+      EXPECT_TRUE(reader->tables().range_paths.at(in[0]).many()) << i;
+    }
+  }
+  EXPECT_EQ(graph_ids[9], graph_ids[8]);
 }
 
 // An exec of `nodes` nodes is updated before each of `updates` launches, each time by a new graph that is
