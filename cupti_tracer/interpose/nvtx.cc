@@ -44,15 +44,20 @@ Next<nvtxDomainRegisterStringW_impl_fntype> next_string_w;
 Next<nvtxDomainCreateA_impl_fntype> next_domain_a;
 Next<nvtxDomainCreateW_impl_fntype> next_domain_w;
 
+// Then the program has the tool's answers alone, none and null included: what we made up would go
+// back to it.
+std::atomic<bool> has_tool{false};
+
+bool HasTool() { return has_tool.load(std::memory_order_relaxed); }
+
 // ---- what is said in a call
 
-std::string_view View(const char* text) {
-  return text == nullptr ? std::string_view() : WithoutTorchNumbers(text);
-}
+std::string_view View(const char* text) { return text == nullptr ? std::string_view() : text; }
 
 uint32_t DomainOf(nvtxDomainHandle_t handle) {
+  if (handle == nullptr) return kDefaultDomain;
   const NvtxText* known = NvtxNames::Find(handle);
-  return known == nullptr ? kDefaultDomain : known->domain;
+  return known == nullptr ? kMaxDomains : known->domain;
 }
 
 // `wide` holds the text if it has to be converted, as long as the view is used.
@@ -67,7 +72,8 @@ std::string_view MessageOf(Attributes attributes, std::string& wide) {
       return wide;
     case NVTX_MESSAGE_TYPE_REGISTERED: {
       const NvtxText* known = NvtxNames::Find(attributes->message.registered);
-      return known == nullptr ? std::string_view() : known->text;
+      if (known != nullptr) return known->text;
+      return attributes->message.registered == nullptr ? std::string_view() : NvtxNames::kMany;
     }
     default:
       return {};
@@ -110,58 +116,74 @@ void OnMark(std::string_view text) {
 
 // ---- push and pop
 
-int Push(uint32_t domain, Attributes attributes) {
-  int level = -1;
+// `push` needs memory; without it the range has no name, for it will be popped.
+template <typename Push>
+int PushedWith(uint32_t domain, Push&& push) {
+  int level = 0;
+  bool pushed = false;
   Guarded([&] {
-    std::string wide;
-    RangeLabel label{MessageOf(attributes, wide), domain};
-    SetPayload(attributes, label);
-    level = PushRange(label);
+    level = push();
+    pushed = true;
   });
-  return level;
+  return pushed ? level : PushRange({{}, domain});
 }
 
+int Push(uint32_t domain, Attributes attributes) {
+  return PushedWith(domain, [&] {
+    std::string wide;
+    RangeLabel label{MessageOf(attributes, wide), domain};
+    if (!label.name.empty() && attributes->messageType == NVTX_MESSAGE_TYPE_ASCII) {
+      label.name = WithoutTorchNumbers(label.name);
+    }
+    SetPayload(attributes, label);
+    return PushRange(label);
+  });
+}
+
+int Answer(int level) { return HasTool() ? NVTX_NO_PUSH_POP_TRACKING : level; }
+
 int OnPushA(const char* text) {
-  const int level = PushRange({View(text)});
+  const int level = PushRange({WithoutTorchNumbers(View(text))});
   const auto next = next_push_a.load(std::memory_order_relaxed);
-  return next == nullptr ? level : next(text);
+  return next == nullptr ? Answer(level) : next(text);
 }
 
 int OnPushW(const wchar_t* text) {
-  int level = -1;
-  Guarded([&] { level = PushRange({FromWide(text)}); });
+  const int level = PushedWith(kDefaultDomain, [text] { return PushRange({FromWide(text)}); });
   const auto next = next_push_w.load(std::memory_order_relaxed);
-  return next == nullptr ? level : next(text);
+  return next == nullptr ? Answer(level) : next(text);
 }
 
 int OnPushEx(Attributes attributes) {
   const int level = Push(kDefaultDomain, attributes);
   const auto next = next_push_ex.load(std::memory_order_relaxed);
-  return next == nullptr ? level : next(attributes);
+  return next == nullptr ? Answer(level) : next(attributes);
 }
 
 int OnPop() {
   const int level = PopRange(RangeSource::kPushPop, kDefaultDomain);
   const auto next = next_pop.load(std::memory_order_relaxed);
-  return next == nullptr ? level : next();
+  return next == nullptr ? Answer(level) : next();
 }
 
 int OnDomainPush(nvtxDomainHandle_t domain, Attributes attributes) {
   const int level = Push(DomainOf(domain), attributes);
   const auto next = next_domain_push.load(std::memory_order_relaxed);
-  return next == nullptr ? level : next(domain, attributes);
+  return next == nullptr ? Answer(level) : next(domain, attributes);
 }
 
 int OnDomainPop(nvtxDomainHandle_t domain) {
   const int level = PopRange(RangeSource::kPushPop, DomainOf(domain));
   const auto next = next_domain_pop.load(std::memory_order_relaxed);
-  return next == nullptr ? level : next(domain);
+  return next == nullptr ? Answer(level) : next(domain);
 }
 
 // ---- start and end
 
-// `id`: the chained tool's; 0: it gave none, or there is no tool.
+// `id`: the chained tool's; 0: it gave none, and nobody can tell which range ends, or there is no
+// tool.
 nvtxRangeId_t Start(nvtxRangeId_t id, RangeLabel label) {
+  if (id == 0 && HasTool()) return 0;
   if (id == 0) id = ProcessRanges::NewId();
   label.source = RangeSource::kStartEnd;
   Guarded([&] { ProcessRanges::Start(id, label); });
@@ -210,12 +232,14 @@ void OnDomainEnd(nvtxDomainHandle_t domain, nvtxRangeId_t id) {
   if (const auto next = next_domain_end.load(std::memory_order_relaxed)) next(domain, id);
 }
 
-// ---- domains and strings: the program gets the chained tool's handles where there is one
+// ---- domains and strings: the program gets the chained tool's handles where there is one. What it
+// gave no handle has no name here either.
 
 template <typename Handle>
 Handle Remember(const void* (*add)(const void*, std::string_view), Handle given,
                 std::string_view text) {
   const void* handle = given;
+  if (given == nullptr && HasTool()) return given;
   Guarded([&] { handle = add(given, text); });
   return reinterpret_cast<Handle>(const_cast<void*>(handle));
 }
@@ -291,6 +315,12 @@ class Table {
     }
   }
 
+  void Restore() {
+    for (unsigned id = 0; id < size_; ++id) {
+      if (slots_[id] != nullptr) *slots_[id] = stubs_[id];
+    }
+  }
+
   template <typename Function>
   void Take(unsigned id, std::type_identity_t<Function> ours, Next<Function>& next) {
     if (id >= size_ || slots_[id] == nullptr) return;
@@ -359,7 +389,12 @@ int InitializeNvtx(NvtxGetExportTableFunc_t get_export_table, const std::string&
     return InitializeChained(chained_path, get_export_table);
   }
   Table core(*callbacks, NVTX_CB_MODULE_CORE), core2(*callbacks, NVTX_CB_MODULE_CORE2);
-  InitializeChained(chained_path, get_export_table);
+  if (InitializeChained(chained_path, get_export_table) != 0) {
+    has_tool.store(true);
+  } else {  // one that failed gets no calls, as without us
+    core.Restore();
+    core2.Restore();
+  }
   TakeCore(core);
   TakeDomains(core2);
   return 1;

@@ -83,15 +83,18 @@ std::string Read(const std::string& path) {
   return text.str();
 }
 
-Outcome RunScenario(const std::string& scenario, bool traced, bool with_tool) {
+// `tool_mode`: what kind of tool (tool.cc).
+Outcome RunScenario(const std::string& scenario, bool traced, bool with_tool,
+                    const std::string& tool_mode = "", const std::string& program = RANGES_PROGRAM) {
   Outcome outcome;
   const std::string directory = NewDirectory();
   RunOptions options{.traced = traced, .out_directory = directory};
   if (with_tool) {
     options.environment["NVTX_INJECTION64_PATH"] = RANGES_TOOL;
     options.environment["NVTX_TOOL_LOG"] = directory + "/tool.log";
+    options.environment["NVTX_TOOL_MODE"] = tool_mode;
   }
-  const RunResult result = RunProgram({RANGES_PROGRAM, scenario}, options);
+  const RunResult result = RunProgram({program, scenario}, options);
   EXPECT_TRUE(result.exited && result.code == 0) << result.output << result.errors;
   EXPECT_EQ(result.errors, "");
   outcome.output = result.output;
@@ -121,6 +124,11 @@ TEST(NvtxRangesTest, StacksOfOneThread) {
             "push 0\npush 0\npop 0\npop 0\npush 0\npop of none -1\nmodule 0\ncounted 7\n");
 }
 
+TEST(NvtxRangesTest, HotproofsOwnInAnExecutableThatIsNotPositionIndependent) {
+  const Outcome traced = RunScenario("stacks", true, false, "", RANGES_PROGRAM_NO_PIE);
+  EXPECT_THAT(traced.ranges.at(6), ElementsAre(Pair("module//torch op", 1)));
+}
+
 TEST(NvtxRangesTest, RangesOfTheProcess) {
   const Outcome traced = RunScenario("threads", true, false);
   const std::string both = "request(7)/server:request(7) | ";
@@ -145,6 +153,12 @@ TEST(NvtxRangesTest, NodesKeepTheRangesOfTheirCapture) {
     captured_sites += site.captured() && site.grid_x() == 1 ? 1 : 0;
   }
   EXPECT_EQ(captured_sites, 1u);  // ranges make no sites of nodes
+}
+
+TEST(NvtxRangesTest, OnlyPushesLoseTorchsNumbers) {
+  const Outcome traced = RunScenario("numbers", true, false);
+  EXPECT_THAT(traced.ranges.at(1),
+              ElementsAre(Pair("started, seq = 3 | domain, seq = 1:registered, seq = 2/aten::mm", 1)));
 }
 
 TEST(NvtxRangesTest, LimitsAreSaid) {
@@ -178,6 +192,17 @@ TEST_P(ChainedToolTest, HearsAndAnswersAsIfAlone) {
   EXPECT_EQ(alone.output, chained.output);
   const Outcome without = RunScenario(GetParam(), true, false);
   EXPECT_EQ(without.ranges, chained.ranges);
+}
+
+// No handle and no id of ours may reach a tool that gave none.
+TEST_P(ChainedToolTest, HearsNoHandlesThatItDidNotMake) {
+  for (const char* mode : {"null", "partial", "fails"}) {
+    const Outcome alone = RunScenario(GetParam(), false, true, mode);
+    const Outcome chained = RunScenario(GetParam(), true, true, mode);
+    EXPECT_EQ(alone.tool_log, chained.tool_log) << mode;
+    if (std::string(mode) == "fails") continue;  // then what is pushed is ours to answer
+    EXPECT_EQ(alone.output, chained.output) << mode;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Nvtx, ChainedToolTest,

@@ -157,6 +157,19 @@ void Limits(probe::Session& s) {
   nvtxRangePop();
 }
 
+// torch's observer ends its pushes with numbers; what others end so stays as it is.
+void Numbers(probe::Session& s) {
+  const nvtxDomainHandle_t domain = nvtxDomainCreateA("domain, seq = 1");
+  nvtxEventAttributes_t registered = Event(nvtxDomainRegisterStringA(domain, "registered, seq = 2"));
+  const nvtxRangeId_t id = nvtxRangeStartA("started, seq = 3");
+  nvtxDomainRangePushEx(domain, &registered);
+  nvtxRangePushA("aten::mm, seq = 4, op_id = 5");
+  s.Count(s.stream, 1);
+  nvtxRangePop();
+  nvtxDomainRangePop(domain);
+  nvtxRangeEnd(id);
+}
+
 // A child that goes on using NVTX, while another thread of the parent does.
 void Fork(probe::Session& s) {
   nvtxRangePushA("parent");
@@ -191,7 +204,8 @@ void Fork(probe::Session& s) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<void(probe::Session&)>> scenarios = {
-      {"stacks", Stacks}, {"threads", Threads}, {"graphs", Graphs}, {"limits", Limits}, {"fork", Fork}};
+      {"stacks", Stacks}, {"threads", Threads}, {"graphs", Graphs}, {"limits", Limits}, {"fork", Fork},
+      {"numbers", Numbers}};
   if (argc != 2 || !scenarios.contains(argv[1])) return 64;
   probe::Session session;
   scenarios.at(argv[1])(session);

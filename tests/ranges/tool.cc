@@ -1,11 +1,13 @@
 // An NVTX tool: logs every call to the file NVTX_TOOL_LOG and answers with values of its own, so that a
-// test sees whether each call arrives and each answer gets back.
+// test sees whether each call arrives and each answer gets back. NVTX_TOOL_MODE: "null" gives no handles and
+// no ids, "partial" leaves calls out, "fails" sets its functions and then says that it failed.
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <cwchar>
 #include <mutex>
 
@@ -21,14 +23,21 @@ void Log(const char* format, ...) {
   std::fflush(file);
 }
 
+bool Is(const char* mode) {
+  const char* const asked = std::getenv("NVTX_TOOL_MODE");
+  return asked != nullptr && std::strcmp(asked, mode) == 0;
+}
+bool gives_none = false;
+
 int pushes = 0;
 nvtxRangeId_t starts = 0;
 uintptr_t handles = 0;
 
 template <typename Handle>
 Handle NewHandle() {
-  return reinterpret_cast<Handle>(0x5000 + 16 * ++handles);
+  return reinterpret_cast<Handle>(gives_none ? 0 : 0x5000 + 16 * ++handles);
 }
+nvtxRangeId_t NewId() { return gives_none ? 0 : 7000 + ++starts; }
 
 void LogEvent(const char* call, const void* domain, const nvtxEventAttributes_t* a) {
   switch (a->messageType) {
@@ -46,15 +55,15 @@ void MarkA(const char* text) { Log("mark %s\n", text); }
 void MarkW(const wchar_t* text) { Log("mark wide %zu\n", std::wcslen(text)); }
 nvtxRangeId_t StartEx(const nvtxEventAttributes_t* a) {
   LogEvent("start", nullptr, a);
-  return 7000 + ++starts;
+  return NewId();
 }
 nvtxRangeId_t StartA(const char* text) {
   Log("start %s\n", text);
-  return 7000 + ++starts;
+  return NewId();
 }
 nvtxRangeId_t StartW(const wchar_t* text) {
   Log("start wide %zu\n", std::wcslen(text));
-  return 7000 + ++starts;
+  return NewId();
 }
 void End(nvtxRangeId_t id) { Log("end %llu\n", static_cast<unsigned long long>(id)); }
 int PushEx(const nvtxEventAttributes_t* a) {
@@ -79,7 +88,7 @@ void DomainMark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* a) {
 }
 nvtxRangeId_t DomainStart(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* a) {
   LogEvent("start", domain, a);
-  return 7000 + ++starts;
+  return NewId();
 }
 void DomainEnd(nvtxDomainHandle_t domain, nvtxRangeId_t id) {
   Log("end %p %llu\n", static_cast<void*>(domain), static_cast<unsigned long long>(id));
@@ -126,29 +135,32 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(N
       callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &core2, &size) == 0) {
     return 0;
   }
+  gives_none = Is("null");
   Set(core, NVTX_CBID_CORE_MarkEx, &MarkEx);
   Set(core, NVTX_CBID_CORE_MarkA, &MarkA);
   Set(core, NVTX_CBID_CORE_MarkW, &MarkW);
   Set(core, NVTX_CBID_CORE_RangeStartEx, &StartEx);
-  Set(core, NVTX_CBID_CORE_RangeStartA, &StartA);
+  if (!Is("partial")) {
+    Set(core, NVTX_CBID_CORE_RangeStartA, &StartA);
+    Set(core, NVTX_CBID_CORE_RangePushA, &PushA);
+    Set(core2, NVTX_CBID_CORE2_DomainRegisterStringA, &StringA);
+    Set(core2, NVTX_CBID_CORE2_DomainCreateA, &DomainA);
+    Set(core2, NVTX_CBID_CORE2_DomainRangeStartEx, &DomainStart);
+  }
   Set(core, NVTX_CBID_CORE_RangeStartW, &StartW);
   Set(core, NVTX_CBID_CORE_RangeEnd, &End);
   Set(core, NVTX_CBID_CORE_RangePushEx, &PushEx);
-  Set(core, NVTX_CBID_CORE_RangePushA, &PushA);
   Set(core, NVTX_CBID_CORE_RangePushW, &PushW);
   Set(core, NVTX_CBID_CORE_RangePop, &Pop);
   Set(core, NVTX_CBID_CORE_NameCategoryA, &CategoryA);
   Set(core2, NVTX_CBID_CORE2_DomainMarkEx, &DomainMark);
-  Set(core2, NVTX_CBID_CORE2_DomainRangeStartEx, &DomainStart);
   Set(core2, NVTX_CBID_CORE2_DomainRangeEnd, &DomainEnd);
   Set(core2, NVTX_CBID_CORE2_DomainRangePushEx, &DomainPush);
   Set(core2, NVTX_CBID_CORE2_DomainRangePop, &DomainPop);
-  Set(core2, NVTX_CBID_CORE2_DomainRegisterStringA, &StringA);
   Set(core2, NVTX_CBID_CORE2_DomainRegisterStringW, &StringW);
-  Set(core2, NVTX_CBID_CORE2_DomainCreateA, &DomainA);
   Set(core2, NVTX_CBID_CORE2_DomainCreateW, &DomainW);
   Set(core2, NVTX_CBID_CORE2_DomainDestroy, &DomainDestroy);
-  return 1;
+  return Is("fails") ? 0 : 1;
 }
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module) {
