@@ -33,6 +33,53 @@ void Fit(size_t size, std::vector<uint64_t>& sums) {
   sums.resize(size);
 }
 
+// False: the sum is more than can be.
+template <typename Column>
+bool AddAll(const Column& column, uint64_t& sum) {
+  for (const uint64_t value : column) {
+    if (__builtin_add_overflow(sum, value, &sum)) return false;
+  }
+  return true;
+}
+
+// Untimed entries are some of all, and a period ends behind its begin.
+template <typename Statistics>
+bool IsPossible(const Statistics& statistics, uint64_t count) {
+  return statistics.untimed_count() <= count &&
+         statistics.first_start_ns() <= statistics.last_end_ns();
+}
+
+// Why the rollups cannot be the sums over the files before; null where they can be.
+const char* WrongWithRollups(const Continuation& continuation) {
+  constexpr int kMaxRollups = 256;  // a writer has about thirty
+  if (continuation.rollups_size() > kMaxRollups) return "too many of them";
+  uint64_t next = 1, records = 0, launches = 0, duration_ns = 0, asked_sites = 0, asked_graphs = 0;
+  for (const Rollup& rollup : continuation.rollups()) {
+    if (rollup.first_segment() != next || rollup.last_segment() < next) return "files out of order";
+    next = uint64_t{rollup.last_segment()} + 1;
+    const ChunkStatistics& of = rollup.statistics();
+    if (!IsPossible(of, of.record_count()) || !IsPossible(of.operations(), of.operations().count())) {
+      return "they contradict themselves";
+    }
+    if (of.site_ids_size() != of.site_records_size() ||
+        of.site_ids_size() != of.site_duration_ns_size()) {
+      return "columns differ in number";
+    }
+    uint64_t by_site = 0;
+    if (!AddAll(of.site_records(), by_site) || by_site != of.record_count()) {
+      return "records by site are not all records";
+    }
+    if (__builtin_add_overflow(records, of.record_count(), &records) ||
+        __builtin_add_overflow(launches, of.launch_count(), &launches) ||
+        !AddAll(of.site_duration_ns(), duration_ns) ||
+        !AddAll(of.asked().site_counts(), asked_sites) ||
+        !AddAll(of.asked().graph_counts(), asked_graphs)) {
+      return "they are more than can be counted";
+    }
+  }
+  return next == continuation.segment() && next > 1 ? nullptr : "they are not of all files before";
+}
+
 }  // namespace
 
 TableBuilder::TableBuilder(Tables& tables, std::vector<ReadIssue>& issues)
@@ -220,7 +267,7 @@ void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
     tables_.footer = head.footer();
   }
   AddAsked(head.statistics());
-  if (head.has_continuation()) FoldRollups(head.continuation());
+  if (head.has_continuation()) FoldRollups(*head.mutable_continuation());
 }
 
 void TableBuilder::AddAsked(const ChunkStatistics& statistics) {
@@ -230,10 +277,15 @@ void TableBuilder::AddAsked(const ChunkStatistics& statistics) {
   for (const auto& [id, count] : increments.graphs) Add(id, count, tables_.asked.graphs);
 }
 
-void TableBuilder::FoldRollups(const Continuation& continuation) {
+void TableBuilder::FoldRollups(Continuation& continuation) {
   RotatedOut& out = tables_.rotated_out;
   out.files = std::max(continuation.segment(), 1u) - 1;
-  for (Rollup rollup : continuation.rollups()) {
+  if (const char* const wrong = WrongWithRollups(continuation); wrong != nullptr) {
+    AddMalformed(absl::StrCat("sums of earlier files: ", wrong, "; not used"));
+    NoteLostChunk();
+    return;
+  }
+  for (Rollup& rollup : *continuation.mutable_rollups()) {
     ChunkStatistics& statistics = *rollup.mutable_statistics();
     out.records += statistics.record_count();
     out.untimed += statistics.untimed_count();

@@ -47,7 +47,7 @@ class TableBuilder {
 
   Increments Decode(const Counters& counters);
   void FoldTables(Chunk& head);
-  void FoldRollups(const Continuation& continuation);
+  void FoldRollups(Continuation& continuation);
   void AddAsked(const ChunkStatistics& statistics);
   void FoldGraph(const Graph& graph);
   void FoldEdges(const Graph& graph, GraphTable& table);

@@ -109,6 +109,12 @@ absl::Status Reader::CheckVersion(bool first_chunk) const {
 // False: the chunk does not belong here.
 bool Reader::CheckSequence(const ScannedChunk& chunk, TableBuilder& builder) {
   const uint64_t sequence = chunk.head.sequence();
+  if (sequence == ~uint64_t{0}) {  // the next one would be 0
+    AddIssue(ReadIssue::Kind::kMalformedChunk, chunk.offset_bytes,
+             absl::StrCat("chunk ", sequence, " cannot be; ignored"));
+    builder.NoteLostChunk();
+    return false;
+  }
   if (sequence < next_sequence_) {
     AddIssue(ReadIssue::Kind::kMalformedChunk, chunk.offset_bytes,
              absl::StrCat("chunk ", sequence, " comes a second time; ignored"));
@@ -216,12 +222,20 @@ absl::Status Reader::LoadFile(uint32_t index, TableBuilder& builder, UnknownFiel
   FrameScanner scanner(file, issues_);
   bool any = false;
   while (std::optional<ScannedChunk> chunk = scanner.Next()) {
-    const bool continues = !std::exchange(any, true) && chunk->head.has_continuation();
-    const bool first = next_sequence_ == 0;
-    if (continues && first) next_sequence_ = chunk->head.sequence();  // all before is rolled up
+    any = true;
+    const bool continues = chunk->head.has_continuation();
+    const bool begins_file = chunk->offset_bytes == 0;
+    // Only here are the rollups for files that are not read.
+    const bool begins_trace = begins_file && index == 0;
+    if (continues && begins_trace) next_sequence_ = chunk->head.sequence();
     if (!CheckSequence(*chunk, builder)) continue;
     unknown.Find(chunk->head, chunk->offset_bytes);
-    if (continues && !first) {
+    if (continues && !begins_trace) {
+      if (!begins_file) {
+        builder.NoteLostChunk();
+        AddIssue(ReadIssue::Kind::kMalformedChunk, chunk->offset_bytes,
+                 "the first chunk of a later file amid this one; only its tables are used");
+      }
       builder.FoldTablesAgain(chunk->head, chunk->offset_bytes);
       continue;
     }

@@ -289,6 +289,108 @@ TEST_F(DamageTest, HostileIdsStayWithinTheirTables) {
   EXPECT_THAT(got.launch_target, ElementsAre(Target()));
 }
 
+// The first head of a third file: one record of site 1 in each of the two before, asked for as often.
+Chunk ThirdFile(uint64_t sequence) {
+  Chunk head;
+  head.set_sequence(sequence);
+  head.mutable_header()->set_format_major(1);
+  head.add_sites()->set_id(1);
+  head.mutable_continuation()->set_segment(3);
+  for (const uint32_t segment : {1, 2}) {
+    Rollup* rollup = head.mutable_continuation()->add_rollups();
+    rollup->set_first_segment(segment);
+    rollup->set_last_segment(segment);
+    rollup->set_chunk_count(1);
+    ChunkStatistics& statistics = *rollup->mutable_statistics();
+    statistics.set_first_start_ns(100 * segment);
+    statistics.set_last_end_ns(100 * segment + 10);
+    statistics.set_record_count(1);
+    statistics.add_site_ids(1);
+    statistics.add_site_records(1);
+    statistics.add_site_duration_ns(10);
+    statistics.mutable_asked()->add_site_ids(1);
+    statistics.mutable_asked()->add_site_counts(1);
+  }
+  return head;
+}
+
+TEST_F(DamageTest, SumsOfEarlierFilesAreUsedOnlyWhereTheyCanBe) {
+  {
+    auto reader = Open(CompressFrame(ThirdFile(7).SerializeAsString()));
+    EXPECT_THAT(reader->issues(), IsEmpty());
+    EXPECT_EQ(reader->tables().rotated_out.files, 2u);
+    EXPECT_EQ(reader->tables().rotated_out.records, 2u);
+    EXPECT_THAT(reader->tables().asked.sites, ElementsAre(0, 2));
+  }
+  constexpr uint64_t kMost = ~uint64_t{0};
+  const std::vector<std::pair<const char*, void (*)(Continuation&)>> changes = {
+      {"none", [](Continuation& c) { c.clear_rollups(); }},
+      {"first missing", [](Continuation& c) { c.mutable_rollups()->DeleteSubrange(0, 1); }},
+      {"last missing", [](Continuation& c) { c.mutable_rollups()->RemoveLast(); }},
+      {"of the file itself", [](Continuation& c) { c.set_segment(2); }},
+      {"of no file", [](Continuation& c) { c.Clear(); }},
+      {"overlap", [](Continuation& c) { c.mutable_rollups(0)->set_last_segment(2); }},
+      {"backwards", [](Continuation& c) { c.mutable_rollups(1)->set_last_segment(1); }},
+      {"wraps", [](Continuation& c) { c.mutable_rollups(0)->set_last_segment(~0u); }},
+      {"untimed", [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->set_untimed_count(2); }},
+      {"period", [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->set_last_end_ns(99); }},
+      {"by site", [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->set_record_count(2); }},
+      {"columns", [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->add_site_ids(1); }},
+      {"records wrap",
+       [](Continuation& c) {
+         c.mutable_rollups(0)->mutable_statistics()->set_record_count(kMost);
+         c.mutable_rollups(0)->mutable_statistics()->set_site_records(0, kMost);
+       }},
+      {"asked wraps",
+       [](Continuation& c) {
+         c.mutable_rollups(0)->mutable_statistics()->mutable_asked()->set_site_counts(0, kMost);
+       }},
+      {"time wraps",
+       [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->set_site_duration_ns(0, kMost); }},
+      {"many",
+       [](Continuation& c) {
+         c.clear_rollups();
+         for (uint32_t i = 1; i <= 1000; ++i) {
+           c.add_rollups()->set_first_segment(i);
+           c.mutable_rollups(i - 1)->set_last_segment(i);
+         }
+         c.set_segment(1001);
+       }},
+  };
+  for (const auto& [name, change] : changes) {
+    SCOPED_TRACE(name);
+    Chunk head = ThirdFile(7);
+    change(*head.mutable_continuation());
+    auto reader = Open(CompressFrame(head.SerializeAsString()));
+    ASSERT_NE(reader, nullptr);
+    EXPECT_THAT(reader->issues(), ElementsAre(Is(Kind::kMalformedChunk)));
+    EXPECT_EQ(reader->tables().rotated_out.records, 0u);
+    EXPECT_THAT(reader->tables().rotated_out.rollups, IsEmpty());
+    EXPECT_THAT(reader->tables().asked.sites, ElementsAre(0, 0));
+  }
+}
+
+// Two files of a trace one behind the other hold what the second's first head sums up.
+TEST_F(DamageTest, SumsInTheMiddleOfAFileAreNotAddedToWhatTheySum) {
+  auto reader = Open(whole_ + CompressFrame(ThirdFile(3).SerializeAsString()));
+  EXPECT_THAT(reader->issues(), ElementsAre(Is(Kind::kMalformedChunk)));
+  EXPECT_EQ(reader->tables().rotated_out.files, 0u);
+  EXPECT_EQ(reader->tables().rotated_out.records, 0u);
+  WriteWhole(path_, whole_);
+  auto whole = TraceReader::Open(path_);
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(reader->tables().asked.sites, (*whole)->tables().asked.sites);
+}
+
+TEST_F(DamageTest, TheHighestSequenceNumberDoesNotBeginAnew) {
+  const std::string head = CompressFrame(ThirdFile(~uint64_t{0}).SerializeAsString());
+  auto reader = Open(CompressFrame(ThirdFile(7).SerializeAsString()) + head +
+                     CompressFrame(ThirdFile(8).SerializeAsString()));
+  EXPECT_THAT(reader->issues(), ElementsAre(Is(Kind::kMalformedChunk), Is(Kind::kMalformedChunk)));
+  EXPECT_EQ(reader->tables().rotated_out.records, 2u);
+  EXPECT_THAT(reader->tables().asked.sites, ElementsAre(0, 2));
+}
+
 TEST_F(DamageTest, ColumnsThatContradictEachOtherAreRefused) {
   const auto messages = DecompressFrames(whole_);
   const std::vector<std::pair<const char*, void (*)(Chunk&)>> changes = {
