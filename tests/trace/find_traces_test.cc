@@ -23,6 +23,16 @@ TEST(FindTracesTest, AFolderGivesItsTracesByNameAndItsManifest) {
   EXPECT_EQ(set->manifest_path, folder.File("hotproof-manifest.json"));
 }
 
+TEST(FindTracesTest, ATraceWithoutItsNewestFileIsNotPassedOver) {
+  ScratchFolder folder;
+  for (const char* name : {"a.hpt", "a.000001.hps", "b.000001.hps", "b.000002.hps", "c.hpt.new"}) {
+    WriteWhole(folder.File(name), "");
+  }
+  auto set = FindTraces({folder.path()});
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_THAT(set->trace_paths, ElementsAre(folder.File("a.hpt"), folder.File("b.000002.hps")));
+}
+
 TEST(FindTracesTest, AFileIsItselfWithoutManifest) {
   ScratchFolder folder;
   for (const char* name : {"a.hpt", "hotproof-manifest.json"}) WriteWhole(folder.File(name), "");
