@@ -181,12 +181,13 @@ void FillDevices(const TraceIndex& index, const LaunchMatching::Result& matched,
 }
 
 void AddMatchFindings(const LaunchMatching::Result& matched, const SlotTimes::Result& times,
-                      uint64_t counted, Findings& findings) {
+                      const trace::RotatedOut& gone, uint64_t counted, Findings& findings) {
   const MatchCounts total = matched.Total();
   findings.AddIf(total.lost, Finding::kLostRecords);
   findings.AddIf(total.in_flight, Finding::kUnfinishedTail);
-  findings.AddIf(matched.rotated_out.recorded, Finding::kRotatedOut);
-  if (counted > 0 && times.records + times.untimed + matched.rotated_out.recorded == 0) {
+  // Whatever the matching made of it: single times that were in a file that is gone are not here.
+  if (gone.files != 0) findings.Add(LossOf(Finding::kRotatedOut), gone.records);
+  if (counted > 0 && times.records + times.untimed + gone.records == 0) {
     findings.Add(LossOf(Finding::kNoRecords), counted);
   }
   findings.AddIf(times.untimed, Finding::kUntimedRecords);
@@ -251,7 +252,7 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
         damaged || columns_lost || HasProblem(tables, trace::PROBLEM_LAUNCH_ENTRIES_DROPPED);
     const LaunchMatching::Result matched = std::move(input.matching).Finish(counted, entries_lost);
     FillDevices(index, matched, result);
-    AddMatchFindings(matched, input.times, counted, findings);
+    AddMatchFindings(matched, input.times, tables.rotated_out, counted, findings);
     const MatchCounts total = matched.Total();
     completeness.set_recorded(Number(total.recorded));
     completeness.set_lost(Number(total.lost));

@@ -13,7 +13,8 @@ std::string ProcessAnalysis::name() const {
 }
 
 bool ProcessAnalysis::eager_order_proven() const {
-  return completeness.completeness.lost() == 0 && completeness.completeness.untimed() == 0;
+  return completeness.completeness.lost() == 0 && completeness.completeness.untimed() == 0 &&
+         reader->tables().rotated_out.files == 0;
 }
 
 bool HeadsTellCounts(const trace::Tables& tables) {

@@ -33,9 +33,14 @@ Rotation::Rotation(const RotationLimits& limits, int folder_fd, std::string stem
 }
 
 bool Rotation::Due(const trace::Writer& writer, uint64_t now_ns) const {
-  // A file in which nothing ran is not closed: an idle server makes no files.
-  if (now_ns < not_before_ns_ || writer.records_written() == records_at_begin_) return false;
-  return (limits_.file_bytes != 0 && writer.bytes_written() >= limits_.file_bytes) ||
+  // A file that holds nothing of its own is not closed: an idle server makes no files.
+  const uint64_t bytes = writer.bytes_written();
+  if (now_ns < not_before_ns_ || bytes <= head_bytes_) return false;
+  // The first head is that of the file before and a little more: where it is large, a file goes on
+  // until it holds as much of its own.
+  const uint64_t wanted =
+      std::max(limits_.file_bytes - std::min(limits_.file_bytes, head_bytes_), head_bytes_);
+  return (limits_.file_bytes != 0 && bytes - head_bytes_ >= wanted) ||
          (limits_.file_ns != 0 && now_ns - began_ns_ >= limits_.file_ns);
 }
 
@@ -66,7 +71,7 @@ bool Rotation::Rotate(trace::Writer& writer, uint64_t now_ns) {
   ++segment_;
   began_ns_ = now_ns;
   not_before_ns_ = 0;
-  records_at_begin_ = writer.records_written();
+  head_bytes_ = writer.bytes_written();
   TrimFolder();
   return true;
 }
@@ -77,18 +82,12 @@ bool Rotation::Publish(const std::string& new_name) {
   char number[32];
   std::snprintf(number, sizeof number, ".%06u.hps", segment_);
   const std::string name = stem_ + ".hpt", closed_name = stem_ + number;
-  if (linkat(folder_, name.c_str(), folder_, closed_name.c_str(), 0) != 0 &&
-      (errno == EEXIST || renameat(folder_, name.c_str(), folder_, closed_name.c_str()) != 0)) {
-    return Fail("cannot name the closed file", errno);
+  if (linkat(folder_, name.c_str(), folder_, closed_name.c_str(), 0) != 0) {
+    return Fail("cannot give the closed file a second name", errno);  // a file system without links
   }
   if (renameat(folder_, new_name.c_str(), folder_, name.c_str()) == 0) return true;
   const int error = errno;
-  // As it was: a second name is removed, an only one is given back.
-  if (faccessat(folder_, name.c_str(), F_OK, 0) == 0) {
-    unlinkat(folder_, closed_name.c_str(), 0);
-  } else {
-    renameat(folder_, closed_name.c_str(), folder_, name.c_str());
-  }
+  unlinkat(folder_, closed_name.c_str(), 0);
   return Fail("cannot name the next file", error);
 }
 
@@ -126,7 +125,8 @@ void Rotation::TrimFolder() const {
             [](const Closed& a, const Closed& b) { return a.Age() < b.Age(); });
   for (const Closed& file : closed) {
     if (bytes <= limits_.folder_bytes) break;
-    if (unlinkat(folder_, file.name.c_str(), 0) == 0) bytes -= file.bytes;
+    // Gone already: another process trims the same folder.
+    if (unlinkat(folder_, file.name.c_str(), 0) == 0 || errno == ENOENT) bytes -= file.bytes;
   }
 }
 

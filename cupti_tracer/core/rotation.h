@@ -41,7 +41,7 @@ class Rotation {
   const std::string stem_;
   uint32_t segment_ = 1;
   uint64_t began_ns_, not_before_ns_ = 0;
-  uint64_t records_at_begin_ = 0;
+  uint64_t head_bytes_ = 0;  // of the first head, which says nothing new; 0: the first file
   std::string why_;
 };
 

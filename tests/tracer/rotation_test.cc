@@ -6,13 +6,17 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <string_view>
 
 #include "analyzers/process_analysis.h"
 #include "analyzers/report.h"
@@ -20,6 +24,21 @@
 #include "trace/counters.h"
 #include "trace/reader.h"
 #include "trace/segments.h"
+
+namespace {
+bool links_supported = true, another_trims = false;
+}  // namespace
+
+// In place of libc's: a file system without hard links, and a second process that trims the folder.
+extern "C" int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) noexcept {
+  if (!links_supported) return errno = EPERM, -1;
+  return static_cast<int>(syscall(SYS_linkat, from_folder, from, to_folder, to, flags));
+}
+extern "C" int unlinkat(int folder, const char* name, int flags) noexcept {
+  const auto result = static_cast<int>(syscall(SYS_unlinkat, folder, name, flags));
+  if (result == 0 && another_trims && std::string_view(name).ends_with(".hps")) return errno = ENOENT, -1;
+  return result;
+}
 
 namespace hotproof::tracer {
 namespace {
@@ -46,13 +65,27 @@ class Server {
     launches_ += workload_.Step(~uint64_t{0});
     for (const trace::LaunchEntry& launch : workload_.launches()) {
       writer_.AddLaunch(launch);
-      launch.target.is_graph() ? counters_.CountGraph(launch.target.id())
-                               : counters_.CountSite(launch.target.id());
+      Count(launch);
     }
     const auto& records = workload_.records();
     const size_t half = records.size() / 2;
     for (size_t i = 0; i < half; ++i) writer_.AddRecord(records[i]);
     late_.insert(late_.end(), records.begin() + half, records.end());
+  }
+  // All records of a step, and behind a rotation its launches.
+  void StepOverABorder() {
+    launches_ += workload_.Step(~uint64_t{0});
+    for (const trace::RecordEntry& record : workload_.records()) writer_.AddRecord(record);
+    EXPECT_TRUE(Flush() && Rotate());
+    for (const trace::LaunchEntry& launch : workload_.launches()) {
+      writer_.AddLaunch(launch);
+      Count(launch);
+    }
+  }
+  // What --mode count does.
+  void StepCountedOnly() {
+    launches_ += workload_.Step(~uint64_t{0});
+    for (const trace::LaunchEntry& launch : workload_.launches()) Count(launch);
   }
   bool Flush() {
     const bool ok = writer_.Flush({counters_.sites(), counters_.graphs()}) == trace::WriteResult::kOk;
@@ -71,6 +104,11 @@ class Server {
   uint64_t launches() const { return launches_; }
 
  private:
+  void Count(const trace::LaunchEntry& launch) {
+    launch.target.is_graph() ? counters_.CountGraph(launch.target.id())
+                             : counters_.CountSite(launch.target.id());
+  }
+
   const int folder_fd_;
   trace::Writer writer_;
   trace::CounterTable counters_;
@@ -129,6 +167,7 @@ TEST_F(RotationTest, AllFilesReadAsOneTrace) {
   EXPECT_EQ(process.reader->tables().rotated_out.files, 0u);
   EXPECT_EQ(process.reader->chunk_count(), 5u * 3u + 2u);
   EXPECT_EQ(process.times.records, launches);
+  EXPECT_TRUE(process.eager_order_proven());
   const report::Completeness& completeness = process.completeness.completeness;
   EXPECT_EQ(completeness.state(), report::Completeness::COMPLETE);
   EXPECT_EQ(completeness.expected(), static_cast<double>(launches));
@@ -162,6 +201,7 @@ TEST_F(RotationTest, WhatIsGoneIsCountedAndNeverTimed) {
     EXPECT_EQ(completeness.reasons(0).name(), "rotated_out");
     EXPECT_EQ(process.completeness.counts_all, analyzers::Evidence::kExact);
     EXPECT_NE(process.completeness.times, analyzers::Evidence::kExact);
+    EXPECT_FALSE(process.eager_order_proven());
     EXPECT_EQ(Analyze(/*counts_only=*/true).completeness.completeness.expected(),
               static_cast<double>(launches));
   }
@@ -175,6 +215,24 @@ TEST_F(RotationTest, WhatIsGoneIsCountedAndNeverTimed) {
   double timed = 0;
   for (const report::Kernel& kernel : report.kernels()) timed += kernel.timed_launches();
   EXPECT_EQ(timed, static_cast<double>(process.times.records));
+}
+
+// Each launch that is listed has its records, some of them by number alone.
+TEST_F(RotationTest, NothingIsCompleteWhereRecordsAloneAreGone) {
+  {
+    Server server(folder_, {});
+    server.StepOverABorder();
+    EXPECT_TRUE(server.Flush());
+    server.End();
+  }
+  EXPECT_EQ(Analyze().completeness.completeness.state(), report::Completeness::COMPLETE);
+  ASSERT_TRUE(fs::remove(trace::SegmentPath(Path("a.hpt"), 1)));
+  const auto process = Analyze();
+  EXPECT_EQ(process.completeness.completeness.state(), report::Completeness::LOWER_BOUND);
+  ASSERT_EQ(process.completeness.completeness.reasons_size(), 1);
+  EXPECT_EQ(process.completeness.completeness.reasons(0).name(), "rotated_out");
+  EXPECT_EQ(process.completeness.completeness.reasons(0).count(),
+            static_cast<double>(process.reader->tables().rotated_out.records));
 }
 
 // Of a file in the middle the later ones' sums speak, and the earlier ones are not needed.
@@ -222,9 +280,11 @@ TEST_F(RotationTest, TheOldestGoWhereTheFolderIsBounded) {
   uint64_t now_ns = 0;
   EXPECT_FALSE(server.rotation().Due(server.writer(), ++now_ns));  // nothing ran
   for (int i = 0; i < 60; ++i) {
-    for (int step = 0; step < 10; ++step) server.Step();
-    ASSERT_TRUE(server.Flush());
-    ASSERT_TRUE(server.rotation().Due(server.writer(), ++now_ns));
+    do {
+      for (int step = 0; step < 10; ++step) server.Step();
+      ASSERT_TRUE(server.Flush());
+      ASSERT_LT(server.writer().bytes_written(), 200'000u);
+    } while (!server.rotation().Due(server.writer(), ++now_ns));
     ASSERT_TRUE(server.Rotate()) << server.rotation().why();
     uint64_t bytes = 0;
     for (const auto& entry : fs::directory_iterator(folder_)) bytes += entry.file_size();
@@ -237,6 +297,75 @@ TEST_F(RotationTest, TheOldestGoWhereTheFolderIsBounded) {
   const auto process = Analyze();
   EXPECT_GT(process.reader->tables().rotated_out.files, 0u);
   EXPECT_LT(process.reader->tables().rotated_out.files, 60u);
+}
+
+TEST_F(RotationTest, AFileOfCountsAloneIsDue) {
+  Server server(folder_, {.file_bytes = 1});
+  EXPECT_FALSE(server.rotation().Due(server.writer(), 1));  // nothing is written
+  server.StepCountedOnly();
+  ASSERT_TRUE(server.Flush());
+  EXPECT_EQ(server.writer().records_written(), 0u);
+  EXPECT_TRUE(server.rotation().Due(server.writer(), 1));
+  ASSERT_TRUE(server.Rotate()) << server.rotation().why();
+  EXPECT_FALSE(server.rotation().Due(server.writer(), 2));  // nothing ran
+}
+
+// Every file repeats the tables: files below their size would be nothing else.
+TEST_F(RotationTest, AFileHoldsAsMuchOfItsOwnAsItRepeats) {
+  Server server(folder_, {.file_bytes = 1});
+  server.Step();
+  ASSERT_TRUE(server.Flush());
+  ASSERT_TRUE(server.Rotate()) << server.rotation().why();
+  const uint64_t head_bytes = server.writer().bytes_written();
+  uint64_t now_ns = 1;
+  bool waited = false;
+  for (;;) {
+    server.StepCountedOnly();
+    ASSERT_TRUE(server.Flush());
+    if (server.rotation().Due(server.writer(), ++now_ns)) break;
+    ASSERT_LT(server.writer().bytes_written(), 2 * head_bytes);
+    waited = true;
+  }
+  EXPECT_TRUE(waited);
+  EXPECT_GE(server.writer().bytes_written(), 2 * head_bytes);
+}
+
+TEST_F(RotationTest, WhatAnotherProcessTrimsIsNotTrimmedAgain) {
+  for (int i = 1; i <= 4; ++i) {
+    std::ofstream(trace::SegmentPath(Path("other.hpt"), i)) << std::string(102'400, 'x');
+  }
+  Server server(folder_, {.folder_bytes = 350'000});
+  another_trims = true;
+  server.rotation().TrimFolder();
+  another_trims = false;
+  EXPECT_FALSE(fs::exists(trace::SegmentPath(Path("other.hpt"), 1)));
+  EXPECT_TRUE(fs::exists(trace::SegmentPath(Path("other.hpt"), 3)));
+  EXPECT_TRUE(fs::exists(trace::SegmentPath(Path("other.hpt"), 4)));
+}
+
+// The newest file has its name at every moment, so where files have one name alone there is no rotation.
+TEST_F(RotationTest, WithoutHardLinksTheOldFileGoesOn) {
+  Server server(folder_, {});
+  server.Step();
+  ASSERT_TRUE(server.Flush());
+  const auto inode = [&] {
+    struct stat status;
+    return stat(Path("a.hpt").c_str(), &status) == 0 ? status.st_ino : 0;
+  };
+  const ino_t before = inode();
+  links_supported = false;
+  EXPECT_FALSE(server.Rotate());
+  links_supported = true;
+  EXPECT_NE(server.rotation().why().find("second name"), std::string::npos) << server.rotation().why();
+  EXPECT_EQ(inode(), before);
+  EXPECT_FALSE(fs::exists(trace::SegmentPath(Path("a.hpt"), 1)));
+  EXPECT_FALSE(fs::exists(Path("a.hpt.new")));
+  server.Step();
+  ASSERT_TRUE(server.Flush() && server.Rotate());
+  server.Step();
+  ASSERT_TRUE(server.Flush());
+  server.End();
+  EXPECT_EQ(Analyze().completeness.completeness.state(), report::Completeness::COMPLETE);
 }
 
 // A rotation that fails leaves the trace as it was, and nothing behind.
