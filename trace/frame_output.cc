@@ -112,6 +112,11 @@ uint64_t FrameOutput::bytes_written() const {
   return offset_;
 }
 
+bool FrameOutput::lost_frame() const {
+  std::lock_guard lock(mutex_);
+  return lost_frame_;
+}
+
 void* FrameOutput::Run(void* output) {
   pthread_setname_np(pthread_self(), "hotproof-disk");
   static_cast<FrameOutput*>(output)->WriteJobs();
@@ -129,7 +134,10 @@ void FrameOutput::WriteJobs() {
     lock.lock();
     job->result = result;
     job->done = true;
-    if (result != WriteResult::kOk && !job->awaited) late_result_ = result;
+    if (result != WriteResult::kOk && !job->awaited) {
+      late_result_ = result;
+      lost_frame_ = true;
+    }
     queued_bytes_ -= job->bytes.size();
     // Who waits for it reads it there: only the one appender takes spare ones.
     spare_.splice(spare_.begin(), jobs_, jobs_.begin());

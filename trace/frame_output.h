@@ -51,7 +51,8 @@ class FrameOutput {
   static constexpr unsigned kPatienceMs = 500;
 
   // `write_at`: pwritev, or a test's own.
-  explicit FrameOutput(int fd, WriteAt write_at = &pwritev) : fd_(fd), write_at_(write_at) {}
+  inline static WriteAt default_write_at = &pwritev;
+  explicit FrameOutput(int fd, WriteAt write_at = default_write_at) : fd_(fd), write_at_(write_at) {}
   ~FrameOutput();  // writes what is queued, however long that takes
   FrameOutput(const FrameOutput&) = delete;
   FrameOutput& operator=(const FrameOutput&) = delete;
@@ -62,6 +63,8 @@ class FrameOutput {
   WriteResult Append(const Frame& head, const Frame& columns);
   bool AwaitWritten(unsigned patience_ms);
   uint64_t bytes_written() const;
+  // A frame for which Append returned kOk is not in the file, whether or not that was said since.
+  bool lost_frame() const;
 
  private:
   struct Job {
@@ -84,7 +87,7 @@ class FrameOutput {
   size_t queued_bytes_ = 0;
   WriteResult late_result_ = WriteResult::kOk;
   uint64_t offset_ = 0;
-  bool started_ = false, stop_ = false;
+  bool started_ = false, stop_ = false, lost_frame_ = false;
   pthread_t thread_{};
 };
 

@@ -169,6 +169,8 @@ WriteResult Writer::StartFile(int fd, const std::function<bool()>& publish) {
   auto output = std::make_unique<FrameOutput>(fd);  // closes it
   if (!impl_->chunk.keeps_for_next_file()) return WriteResult::kError;
   if (has_pending_tables() || !AwaitWritten(kPatienceMs)) return WriteResult::kSlow;
+  // The sums for the next file have what was lost: none is begun, and the next flush says why.
+  if (impl_->output->lost_frame()) return WriteResult::kError;
   WriteResult result = WriteResult::kError;
   bool no_memory = false;
   KeepingMemoryErrors(no_memory, [&] {

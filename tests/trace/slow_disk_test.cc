@@ -123,5 +123,31 @@ TEST_F(SlowDiskTest, WhatIsQueuedIsWrittenBeforeTheEnd) {
   EXPECT_EQ(FileBytes(), 10 * head_.size());
 }
 
+// A rotation would sum up what is in no file, and nobody would hear of the failure.
+TEST_F(SlowDiskTest, NoFileIsBegunBehindALostChunk) {
+  FrameOutput::default_write_at = &WriteWhenLet;
+  Writer writer(dup(fileno(file_)));
+  FrameOutput::default_write_at = &pwritev;
+  writer.KeepForNextFile();
+  writer.AddProblem({.kind = 1, .count = 1, .detail = "before"});
+  ASSERT_EQ(writer.Flush({}), WriteResult::kOk);
+  SetBlocked(true, /*failures=*/1);
+  writer.AddRecord({.start_ns = 100, .end_ns = 200});
+  ASSERT_EQ(writer.Flush({}), WriteResult::kOk);  // queued
+  SetBlocked(false, /*failures=*/1);
+  ASSERT_TRUE(writer.AwaitWritten(60'000));
+  const auto start_file = [&] {
+    std::FILE* const next = std::tmpfile();
+    const WriteResult result = writer.StartFile(dup(fileno(next)), [] { return true; });
+    std::fclose(next);
+    return result;
+  };
+  EXPECT_EQ(start_file(), WriteResult::kError);
+  writer.AddProblem({.kind = 1, .count = 2, .detail = "behind"});
+  EXPECT_EQ(writer.Flush({}), WriteResult::kNoSpace);
+  EXPECT_EQ(writer.Flush({}), WriteResult::kOk);
+  EXPECT_EQ(start_file(), WriteResult::kError);
+}
+
 }  // namespace
 }  // namespace hotproof::trace
