@@ -1,12 +1,12 @@
 #include "cli/load_run.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "catalog/classifier.h"
 #include "cli/terminal.h"
 #include "trace/reader.h"
+#include "trace/segments.h"
 
 namespace hotproof::cli {
 namespace {
@@ -33,14 +33,13 @@ absl::StatusOr<Inputs> FindInputs(const std::vector<std::string>& paths) {
     if (!manifest.ok()) return manifest.status();
     inputs.manifests.push_back(*std::move(manifest));
   }
-  // The same trace named twice is one process.
+  // The same trace named twice, or by several of its files (DIR/*.hp[st]), is one process.
   for (std::string& trace : inputs.traces) {
     std::error_code error;
     const auto canonical = std::filesystem::canonical(trace, error);
     if (!error) trace = canonical.string();
   }
-  std::sort(inputs.traces.begin(), inputs.traces.end());
-  inputs.traces.erase(std::unique(inputs.traces.begin(), inputs.traces.end()), inputs.traces.end());
+  trace::KeepNewestFiles(inputs.traces);
   return inputs;
 }
 

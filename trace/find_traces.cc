@@ -1,14 +1,12 @@
 // Turns the paths a user names into traces.
-#include <algorithm>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "trace/reader.h"
+#include "trace/segments.h"
 
 namespace hotproof::trace {
 namespace {
@@ -19,24 +17,15 @@ constexpr char kManifestName[] = "hotproof-manifest.json";
 
 absl::Status AddFolder(const std::string& folder, TraceSet& set) {
   std::error_code error;
-  std::vector<std::string> found, closed;
+  std::vector<std::string> found;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".hpt") found.push_back(it->path().string());
-    if (it->path().extension() == ".hps") closed.push_back(it->path().string());
+    const fs::path extension = it->path().extension();
+    if (extension == ".hpt" || extension == ".hps") found.push_back(it->path().string());
   }
   if (error) {
     return absl::UnavailableError(absl::StrCat(folder, ": cannot be listed: ", error.message()));
   }
-  // Of a trace whose newest file is gone the highest of the others is there to be judged.
-  std::map<std::string, std::string> highest;  // by stem
-  std::sort(closed.begin(), closed.end());
-  for (std::string& path : closed) {
-    std::string stem = fs::path(path).replace_extension().replace_extension().string();
-    highest[std::move(stem)] = std::move(path);
-  }
-  for (const std::string& path : found) highest.erase(fs::path(path).replace_extension().string());
-  for (auto& [stem, path] : highest) found.push_back(std::move(path));
-  std::sort(found.begin(), found.end());
+  KeepNewestFiles(found);
   set.trace_paths.insert(set.trace_paths.end(), found.begin(), found.end());
   const std::string manifest = (fs::path(folder) / kManifestName).string();
   if (!fs::exists(manifest, error)) return absl::OkStatus();

@@ -1,6 +1,7 @@
 #include "trace/segments.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,20 @@ std::string SegmentPath(const std::string& path, uint32_t segment) {
     stem = stem.substr(0, stem.rfind('.'));
   }
   return absl::StrFormat("%s.%06d.hps", std::string(stem), segment);
+}
+
+void KeepNewestFiles(std::vector<std::string>& paths) {
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  std::map<std::string, std::string> newest;  // by what all files of a trace have for file 0
+  const auto trace_of = [](const std::string& path) {
+    return path.ends_with(".hpt") || path.ends_with(".hps") ? SegmentPath(path, 0) : path;
+  };
+  for (const std::string& path : paths) {
+    std::string& kept = newest[trace_of(path)];
+    if (!kept.ends_with(".hpt")) kept = path;
+  }
+  std::erase_if(paths, [&](const std::string& path) { return newest[trace_of(path)] != path; });
 }
 
 std::optional<FileStart> StartOf(const File& file) {

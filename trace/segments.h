@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trace/file_window.h"
 
@@ -13,6 +14,10 @@ namespace hotproof::trace {
 // Where file number `segment` of the trace lies whose newest file is `path` ("X.hpt" ->
 // "X.000001.hps"); `path` may be such a file itself.
 std::string SegmentPath(const std::string& path, uint32_t segment);
+
+// Sorts, and keeps of the files of each trace the newest alone: it stands for the others. X.hpt, where
+// it is among them.
+void KeepNewestFiles(std::vector<std::string>& paths);
 
 struct FileStart {
   uint32_t segment = 1;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tests/trace/trace_files.h"
+#include "trace/segments.h"
 
 namespace hotproof::trace {
 namespace {
@@ -31,6 +32,13 @@ TEST(FindTracesTest, ATraceWithoutItsNewestFileIsNotPassedOver) {
   auto set = FindTraces({folder.path()});
   ASSERT_TRUE(set.ok()) << set.status();
   EXPECT_THAT(set->trace_paths, ElementsAre(folder.File("a.hpt"), folder.File("b.000002.hps")));
+}
+
+TEST(FindTracesTest, FilesOfOneTraceAreOneTrace) {
+  std::vector<std::string> paths = {"/d/b.000002.hps", "/d/b.000001.hps", "/d/a.hpt", "/e/a.000001.hps", "x",
+                                    "/d/a.000007.hps", "/d/a.000001.hps", "/d/a.hpt"};
+  KeepNewestFiles(paths);
+  EXPECT_THAT(paths, ElementsAre("/d/a.hpt", "/d/b.000002.hps", "/e/a.000001.hps", "x"));
 }
 
 TEST(FindTracesTest, AFileIsItselfWithoutManifest) {
