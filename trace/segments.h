@@ -15,8 +15,8 @@ namespace hotproof::trace {
 // "X.000001.hps"); `path` may be such a file itself.
 std::string SegmentPath(const std::string& path, uint32_t segment);
 
-// Sorts, and keeps of the files of each trace the newest alone: it stands for the others. X.hpt, where
-// it is among them.
+// Sorts, and keeps of the files of each trace the newest alone: it stands for the others. X.hpt,
+// where it is among them.
 void KeepNewestFiles(std::vector<std::string>& paths);
 
 struct FileStart {

@@ -289,7 +289,8 @@ TEST_F(DamageTest, HostileIdsStayWithinTheirTables) {
   EXPECT_THAT(got.launch_target, ElementsAre(Target()));
 }
 
-// The first head of a third file: one record of site 1 in each of the two before, asked for as often.
+// The first head of a third file: one record of site 1 in each of the two before, asked for as
+// often.
 Chunk ThirdFile(uint64_t sequence) {
   Chunk head;
   head.set_sequence(sequence);
@@ -332,10 +333,14 @@ TEST_F(DamageTest, SumsOfEarlierFilesAreUsedOnlyWhereTheyCanBe) {
       {"overlap", [](Continuation& c) { c.mutable_rollups(0)->set_last_segment(2); }},
       {"backwards", [](Continuation& c) { c.mutable_rollups(1)->set_last_segment(1); }},
       {"wraps", [](Continuation& c) { c.mutable_rollups(0)->set_last_segment(~0u); }},
-      {"untimed", [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->set_untimed_count(2); }},
-      {"period", [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->set_last_end_ns(99); }},
-      {"by site", [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->set_record_count(2); }},
-      {"columns", [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->add_site_ids(1); }},
+      {"untimed",
+       [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->set_untimed_count(2); }},
+      {"period",
+       [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->set_last_end_ns(99); }},
+      {"by site",
+       [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->set_record_count(2); }},
+      {"columns",
+       [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->add_site_ids(1); }},
       {"records wrap",
        [](Continuation& c) {
          c.mutable_rollups(0)->mutable_statistics()->set_record_count(kMost);
@@ -346,7 +351,9 @@ TEST_F(DamageTest, SumsOfEarlierFilesAreUsedOnlyWhereTheyCanBe) {
          c.mutable_rollups(0)->mutable_statistics()->mutable_asked()->set_site_counts(0, kMost);
        }},
       {"time wraps",
-       [](Continuation& c) { c.mutable_rollups(0)->mutable_statistics()->set_site_duration_ns(0, kMost); }},
+       [](Continuation& c) {
+         c.mutable_rollups(0)->mutable_statistics()->set_site_duration_ns(0, kMost);
+       }},
       {"many",
        [](Continuation& c) {
          c.clear_rollups();

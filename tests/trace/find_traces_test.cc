@@ -35,8 +35,9 @@ TEST(FindTracesTest, ATraceWithoutItsNewestFileIsNotPassedOver) {
 }
 
 TEST(FindTracesTest, FilesOfOneTraceAreOneTrace) {
-  std::vector<std::string> paths = {"/d/b.000002.hps", "/d/b.000001.hps", "/d/a.hpt", "/e/a.000001.hps", "x",
-                                    "/d/a.000007.hps", "/d/a.000001.hps", "/d/a.hpt"};
+  std::vector<std::string> paths = {
+      "/d/b.000002.hps", "/d/b.000001.hps", "/d/a.hpt", "/e/a.000001.hps", "x",
+      "/d/a.000007.hps", "/d/a.000001.hps", "/d/a.hpt"};
   KeepNewestFiles(paths);
   EXPECT_THAT(paths, ElementsAre("/d/a.hpt", "/d/b.000002.hps", "/e/a.000001.hps", "x"));
 }
