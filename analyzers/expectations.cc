@@ -52,9 +52,9 @@ class Checker {
       checks.push_back(
           Make(tally, processes, DecideShare(*expectation_.share, tally.selected, tally.others),
                "share of launches", expectation_.share_text,
-               all == 0 ? "no such GEMM"
-                        : absl::StrFormat("%.4f (%d of %.0f)", tally.selected.launches / all,
-                                          tally.selected.launches, all)));
+               all == 0 ? absl::StrCat("no such ", Whole())
+                        : absl::StrFormat("%.4f (%d of %.0f %s)", tally.selected.launches / all,
+                                          tally.selected.launches, all, Whole())));
       const uint64_t possible = tally.selected.possible + tally.others.possible;
       if (possible > 0) {
         AddReason(absl::StrCat(possible, " launches of unknown ", Unknown(), " may change it"),
@@ -74,9 +74,22 @@ class Checker {
 
  private:
   // What may be unknown of a launch so that it counts as possible.
-  const char* Unknown() const {
+  std::string Unknown() const {
     const Selection& selection = expectation_.selection;
-    return !selection.code ? "shape" : selection.shape ? "shape or cubin" : "cubin";
+    std::vector<std::string> unknown;
+    if (selection.shape) unknown.push_back("shape");
+    if (selection.code) unknown.push_back("cubin");
+    if (selection.range) unknown.push_back("range");
+    return absl::StrJoin(unknown, " or ");
+  }
+
+  // What a share is taken of.
+  std::string Whole() const {
+    const std::optional<catalog::Kind>& kind = expectation_.selection.kind;
+    if (!kind) return "launches";
+    return *kind == catalog::Kind::kGemm
+               ? "GEMMs"
+               : absl::StrCat("launches of kind ", std::string(catalog::KindName(*kind)));
   }
 
   report::Check Make(const Tally& tally, std::span<const ProcessAnalysis* const> processes,

@@ -99,7 +99,10 @@ absl::StatusOr<Selection> CompileSelection(const expectations::Expectation& sour
     if (!shape.ok()) return shape.status();
     selection.shape = *shape;
   }
-  if (!source.cubin_of().empty() || source.has_device_code()) {
+  if (source.has_device_code() && source.cubin_of().empty()) {
+    return Invalid("device_code is what cubin_of is read into; give cubin_of: \"FILE\"");
+  }
+  if (!source.cubin_of().empty()) {
     const expectations::DeviceCode& found = source.device_code();
     if (found.cubin_hashes().empty() && found.ptx_kernels().empty() && found.unreadable() == 0) {
       return Invalid(absl::StrCat("the device code of '", source.cubin_of(), "' was not read"));
@@ -165,14 +168,21 @@ absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& 
   if (!source.share().empty()) {
     if (!compiled.selection.kernel && !compiled.selection.path && !compiled.selection.range &&
         !compiled.selection.code) {
-      return Invalid("share without kernel, path, cubin_of or range is always 1; say whose share is meant");
+      return Invalid(
+          "share without kernel, path, cubin_of or range is always 1; say whose share is meant");
     }
+    // A share is one of GEMMs unless another kind is named.
+    if (source.kind().empty()) compiled.selection.kind = catalog::Kind::kGemm;
     const auto share = ParseRatio("share", source.share());
     if (!share.ok()) return share.status();
     compiled.share = *share;
     compiled.share_text = source.share();
   }
   if (!source.time_share().empty()) {
+    const Selection& of = compiled.selection;
+    if (!of.kernel && !of.path && !of.kind && !of.shape && !of.range && !of.code) {
+      return Invalid("time_share of any kernel is always 1; say whose share is meant");
+    }
     const auto share = ParseRatio("time_share", source.time_share());
     if (!share.ok()) return share.status();
     compiled.time_share = *share;

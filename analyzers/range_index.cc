@@ -36,8 +36,8 @@ bool IsMany(const trace::RangePath& path) {
 std::string StepText(const trace::RangePath& path) {
   if (path.many()) return "(many)";
   const std::string domain = path.domain().empty() ? "" : absl::StrCat(path.domain(), ":");
-  std::string text = absl::StrCat(domain, path.name().empty() ? "(unnamed)" : path.name(),
-                                  PayloadText(path));
+  std::string text =
+      absl::StrCat(domain, path.name().empty() ? "(unnamed)" : path.name(), PayloadText(path));
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';  // a line of a table stays one
   }
@@ -55,6 +55,7 @@ RangeIndex::RangeIndex(const TraceIndex& index) {
     for (; path != 0; path = tables.range_paths[path].parent()) {
       steps.push_back(&tables.range_paths[path]);
       many |= IsMany(*steps.back());
+      any_of_program_ |= steps.back()->domain().empty();
     }
     while (!steps.empty()) {
       absl::StrAppend(&text, text.empty() ? "" : "/", StepText(*steps.back()));

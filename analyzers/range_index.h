@@ -1,7 +1,8 @@
-// Which named ranges (NVTX, hotproof_range_push, the torch hook) each slot's launches were in, as text:
-// "[request(7)]/model.layers.3/engine:gemm". In brackets: ranges of the process, open at the time; then the
-// launching thread's. Before a colon: the NVTX domain; in parentheses: the payload. Immutable after it is
-// made; the TraceIndex must outlive it.
+// Which named ranges (NVTX, hotproof_range_push, the torch hook) each slot's launches were in, as
+// text:
+// "[request(7)]/model.layers.3/engine:gemm". In brackets: ranges of the process, open at the time;
+// then the launching thread's. Before a colon: the NVTX domain; in parentheses: the payload.
+// Immutable after it is made; the TraceIndex must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,9 @@ class RangeIndex {
 
   // False: no launch was in any range; the process had none, or they did not reach the tracer.
   bool any() const { return texts_.size() > 1; }
+  // Whether any of them is the program's own: in no NVTX domain. Domains are how libraries keep
+  // theirs apart (CUB's is CCCL), and say nothing about whether the program's reached the tracer.
+  bool any_of_program() const { return any_of_program_; }
   // 0: in none.
   uint32_t range_of_slot(uint32_t slot) const { return any() ? slot_range_[slot] : 0; }
   size_t size() const { return texts_.size(); }
@@ -28,6 +32,7 @@ class RangeIndex {
  private:
   std::vector<std::string> texts_ = {""};
   std::vector<bool> many_ = {false};
+  bool any_of_program_ = false;
   std::vector<uint32_t> slot_range_;
 };
 

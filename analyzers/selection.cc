@@ -19,7 +19,8 @@ namespace {
 
 constexpr size_t kNearNames = 3;
 
-// Whether the launches of one site are in a selection, or may be; the least of several conditions holds.
+// Whether the launches of one site are in a selection, or may be; the least of several conditions
+// holds.
 enum class Membership { kOut, kPossible, kIn };
 
 class SiteMatcher {
@@ -40,27 +41,28 @@ class SiteMatcher {
     return std::min(of_kernel, OfShape(site));
   }
 
-  // Of the GEMMs among which a share is taken: those of the selected shape.
+  // Of what a share is taken: the launches of the selected kind and shape.
   Membership OfWhole(uint32_t site) const {
-    return index_.kind_of_site(site) == catalog::Kind::kGemm ? OfShape(site) : Membership::kOut;
+    if (selection_.kind && index_.kind_of_site(site) != *selection_.kind) return Membership::kOut;
+    return OfShape(site);
   }
 
  private:
   Membership OfName(uint32_t kernel_id) const {
     if (!selection_.kernel) return Membership::kIn;
     const KernelInfo& kernel = index_.kernel(kernel_id);
-    const bool matches = kernel_id != 0 && (RE2::PartialMatch(kernel.name, *selection_.kernel) ||
-                                            RE2::PartialMatch(kernel.canonical, *selection_.kernel));
+    const bool matches =
+        kernel_id != 0 && (RE2::PartialMatch(kernel.name, *selection_.kernel) ||
+                           RE2::PartialMatch(kernel.canonical, *selection_.kernel));
     return matches ? Membership::kIn : Membership::kOut;
   }
 
   Membership OfCode(uint32_t kernel_id) const {
     if (!selection_.code) return Membership::kIn;
     const Selection::Code& code = *selection_.code;
-    const trace::Kernel* kernel =
-        kernel_id != 0 && kernel_id < index_.tables().kernels.size()
-            ? &index_.tables().kernels[kernel_id]
-            : nullptr;
+    const trace::Kernel* kernel = kernel_id != 0 && kernel_id < index_.tables().kernels.size()
+                                      ? &index_.tables().kernels[kernel_id]
+                                      : nullptr;
     if (kernel == nullptr || kernel->cubin_hash() == 0) return Membership::kPossible;
     if (code.cubins.contains(kernel->cubin_hash())) return Membership::kIn;
     return !code.why_incomplete.empty() || code.ptx_kernels.contains(kernel->name())
@@ -86,22 +88,26 @@ class SiteMatcher {
   std::vector<Membership> kernels_;  // by id: what the kernel alone says
 };
 
-// Whether the launches of each slot are in the ranges asked for. A range that stands for many may be one of
-// them, and so may any where none reached the tracer at all: that a program has no ranges, or lost its NVTX
-// injection, looks the same.
+// Whether the launches of each slot are in the ranges asked for. A range that stands for many may
+// be one of them, and so may any where none of the program's reached the tracer: that it has no
+// ranges, or lost its NVTX injection, looks the same, whatever ranges a library opened for itself.
 class RangeMatcher {
  public:
   RangeMatcher(const Selection& selection, const TraceIndex& index) {
     if (!selection.range) return;
     ranges_.emplace(index);
+    bool seen = false;
     for (uint32_t range = 0; range < ranges_->size(); ++range) {
-      Membership in = Membership::kOut;
-      if (!ranges_->any() || ranges_->is_many(range)) in = Membership::kPossible;
+      Membership in = ranges_->is_many(range) ? Membership::kPossible : Membership::kOut;
       // Range 0 is in no range, if there are ranges at all.
       if (ranges_->any() && RE2::PartialMatch(ranges_->text(range), *selection.range)) {
         in = Membership::kIn;
+        seen = true;
       }
       in_.push_back(in);
+    }
+    if (!seen && !ranges_->any_of_program()) {
+      std::fill(in_.begin(), in_.end(), Membership::kPossible);
     }
   }
   Membership Of(uint32_t slot) const {
@@ -216,6 +222,7 @@ void AddNear(const Selection& selection, std::span<const ProcessAnalysis* const>
     const TraceIndex& index = *process->index;
     Selection shape_only;
     shape_only.shape = selection.shape;
+    shape_only.kind = catalog::Kind::kGemm;
     const SiteMatcher of_shape(shape_only, index);
     for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
       const uint32_t site = index.site_of_slot(slot);

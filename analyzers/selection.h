@@ -44,7 +44,7 @@ struct Selection {
 
 // What a selection got in one process or, added up, in all of them.
 struct Tally {
-  Observed selected, others;  // in the phase asked for; others: the same shape's other GEMMs
+  Observed selected, others;  // in the phase asked for; others: what else is of the kind and shape
   Evidence times = Evidence::kExact;
   double selected_ns = 0, all_ns = 0;
   bool phased = true;

@@ -60,8 +60,8 @@ TEST(Assert, LaunchesInSteadyOnly) {
   EXPECT_EQ(all.verdict(), AssertReport::PASS);
 }
 
-// A library's kernel (cubin 17), the same name of another library (18), one whose cubin is not known and
-// one that may be the library's PTX, compiled by the driver (19).
+// A library's kernel (cubin 17), the same name of another library (18), one whose cubin is not
+// known and one that may be the library's PTX, compiled by the driver (19).
 const std::string kModules = R"trace(
   kernel { id: 1 name: "my_fp8_gemm" cubin_hash: 17 } kernel { id: 2 name: "my_fp8_gemm" cubin_hash: 18 }
   kernel { id: 3 name: "mystery" } kernel { id: 4 name: "from_ptx" cubin_hash: 19 }
@@ -178,15 +178,27 @@ TEST(Assert, Ranges) {
   EXPECT_EQ(Check(kRanges, in + "'model' launches: 4 }").verdict(), AssertReport::PASS);
   EXPECT_EQ(Check(kRanges, in + "'server:request.7' launches: 1 }").verdict(), AssertReport::PASS);
   // One launch was in a range that stands for many.
-  EXPECT_EQ(Check(kRanges, in + "'attention' max_launches: 0 }").verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(Check(kRanges, in + "'attention' max_launches: 0 }").verdict(),
+            AssertReport::INCONCLUSIVE);
   EXPECT_EQ(Check(kRanges, in + "'attention' max_launches: 1 }").verdict(), AssertReport::PASS);
-  EXPECT_EQ(Check(kRanges, in + "'^$' min_launches: 1 }").verdict(), AssertReport::PASS);  // in none
+  EXPECT_EQ(Check(kRanges, in + "'^$' min_launches: 1 }").verdict(),
+            AssertReport::PASS);  // in none
   EXPECT_EQ(Check(kRanges, in + "'^$' max_launches: 2 }").verdict(), AssertReport::PASS);
   // No range reached the tracer: nothing is said about where launches were.
   const char* const none =
-      "trace { kernel { id: 1 name: 'k' } site { id: 1 kernel_id: 1 } step { launch { site: 1 } } }";
+      "trace { kernel { id: 1 name: 'k' } site { id: 1 kernel_id: 1 } step { launch { site: 1 } } "
+      "}";
   EXPECT_EQ(Check(none, in + "'mlp' max_launches: 0 }").verdict(), AssertReport::INCONCLUSIVE);
   EXPECT_EQ(Check(none, in + "'mlp' min_launches: 1 }").verdict(), AssertReport::INCONCLUSIVE);
+  // A library's own say nothing about the program's.
+  const char* const library =
+      "trace { kernel { id: 1 name: 'k' } range_path { id: 1 domain: 'CCCL' name: 'scan' }"
+      "  site { id: 1 kernel_id: 1 range_path: 1 } step { launch { site: 1 } } }";
+  const AssertReport never = Check(library, in + "'mlp' max_launches: 0 }");
+  EXPECT_EQ(never.verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(never.checks(0).reason(), HasSubstr("1 more launches of unknown range"));
+  EXPECT_EQ(Check(library, in + "'mlp' min_launches: 1 }").verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(Check(library, in + "'CCCL:scan' launches: 1 }").verdict(), AssertReport::PASS);
 }
 
 // What was folded or cut may have been anything: no 'never' follows from it.
@@ -207,6 +219,26 @@ TEST(Assert, RangesOfWhichNotAllIsKept) {
   EXPECT_EQ(with("name: '" + longest + "'"), AssertReport::INCONCLUSIVE);
   EXPECT_EQ(with("name: '" + cut + "'"), AssertReport::INCONCLUSIVE);
   EXPECT_EQ(with("name: '" + longest.substr(0, 251) + "'"), AssertReport::PASS);
+}
+
+// 30 GEMMs, 12 of them k's; 8 quantisers, 6 of them k_quant.
+constexpr char kKinds[] = R"(
+  trace {
+    kernel { id: 1 name: "live_gemm_like_k" } kernel { id: 2 name: "other_gemm" }
+    kernel { id: 3 name: "k_quantize_fp8" } kernel { id: 4 name: "scaled_fp8_quant_kernel" }
+    site { id: 1 kernel_id: 1 } site { id: 2 kernel_id: 2 } site { id: 3 kernel_id: 3 } site { id: 4 kernel_id: 4 }
+    step { launch { site: 1 times: 12 } } step { launch { site: 2 times: 18 } }
+    step { launch { site: 3 times: 6 } } step { launch { site: 4 times: 2 } }
+  })";
+TEST(Assert, AShareIsOfWhatIsOfTheKindAskedFor) {
+  const auto got = [](const std::string& expectation) {
+    return Check(kKinds, "phase: ALL expect { " + expectation + " }").checks(0).got();
+  };
+  EXPECT_EQ(got("kernel: 'live' share: '>=0.5'"), "0.4000 (12 of 30 GEMMs)");
+  EXPECT_EQ(got("kernel: 'k_quantize' kind: 'quant' share: '<0.5'"),
+            "0.7500 (6 of 8 launches of kind quant)");
+  EXPECT_EQ(got("kernel: 'k_quantize' share: '>=0.5'"), "0.0000 (0 of 30 GEMMs)");
+  EXPECT_EQ(got("kernel: 'live' kind: 'any' share: '<0.3'"), "0.3158 (12 of 38 launches)");
 }
 
 TEST(Assert, CapturedIsNotLaunched) {
@@ -338,6 +370,9 @@ TEST(Compile, ExpectationsThatAreNoneOrCouldNeverFail) {
   EXPECT_THAT(Error("expect { min_launches: 0 }"), HasSubstr("can never fail"));
   EXPECT_THAT(Error(R"(expect { path: "custom" share: ">=0" })"), HasSubstr("can never fail"));
   EXPECT_THAT(Error(R"(expect { shape: "1x1" share: ">0.5" })"), HasSubstr("always 1"));
+  EXPECT_THAT(Error(R"(expect { time_share: ">0.5" })"), HasSubstr("always 1"));
+  EXPECT_THAT(Error(R"(expect { kernel: "k" device_code { cubin_hashes: 1 } launches: 1 })"),
+              HasSubstr("give cubin_of"));
   EXPECT_THAT(Error("expect { launches: 1 } expect { launches: 1 min_launches: 1 }"),
               HasSubstr("expectation 2: launches excludes"));
   EXPECT_THAT(Error("expect { min_launches: 2 max_launches: 1 }"), HasSubstr("exclude each other"));
