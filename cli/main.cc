@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     std::cerr << "hotproof: " << error.what() << "; see hotproof";
     if (!chosen.empty()) std::cerr << " " << chosen[0]->get_name();
     std::cerr << " --help";
-    // Without the dashes, the command's own options look like ours.
+    // An option that is not ours may be meant for the command.
     if (!chosen.empty() && chosen[0]->get_name() == "run") {
       std::cerr << "; usage: hotproof run -o DIR -- COMMAND...";
     }

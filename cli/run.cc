@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/child.h"
@@ -263,8 +265,24 @@ int Main(const Options& options) {
 }  // namespace
 
 CLI::App* AddRun(CLI::App& app, int& exit_code) {
+  // Left to CLI11, a negative number becomes a huge one.
+  const CLI::Validator whole_number(
+      [](const std::string& value) {
+        uint64_t number = 0;
+        return absl::SimpleAtoi(value, &number) ? "" : "takes a whole number from 0, not " + value;
+      },
+      "");
+  const CLI::Validator size(
+      [](std::string& value) {
+        if (value.empty() || !absl::ascii_isdigit(value[0])) {
+          return "takes a size such as 256M, not " + value;
+        }
+        return CLI::AsSizeValue(/*kb_is_1000=*/false)(value);
+      },
+      "");
   auto options = std::make_shared<Options>();
   CLI::App* run = app.add_subcommand("run", "Run a command and trace every GPU process it starts");
+  run->positionals_at_end();  // what follows the command's first word is the command's
   run->add_option("-o,--out", options->out, "New folder for the traces and the manifest")
       ->required()
       ->type_name("DIR");
@@ -279,18 +297,19 @@ CLI::App* AddRun(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   run->add_option("--rotate-size", options->rotate_bytes,
                   "For leaving it on: begin a new file behind this size (256M)")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->transform(size)
       ->type_name("SIZE");
   run->add_option("--rotate-every", options->rotate_seconds, "and after so many seconds")
+      ->check(whole_number)
       ->type_name("SECONDS");
   run->add_option("--keep", options->keep_bytes,
                   "Keep the folder below this size: the oldest files go, their sums stay (4G)")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->transform(size)
       ->type_name("SIZE");
   run->add_flag("--torch-ops", options->torch_ops,
                 "Name torch's modules and operators to each launch (report --by range); for looking into\n"
                 "a program, not for leaving it on");
-  run->add_option("command", options->command, "The command and its arguments, after --")
+  run->add_option("command", options->command, "The command and its arguments")
       ->required()
       ->type_name("COMMAND...");
   run->footer(

@@ -117,7 +117,7 @@ class ExitCodes(RunTest):
                                    b"is no shared library of this machine")
 
     def test_the_dashes_are_named_where_they_are_missing(self):
-        done = subprocess.run([HOTPROOF, "run", "-o", str(self.out), "echo", "--model", "x"], capture_output=True,
+        done = subprocess.run([HOTPROOF, "run", "-o", str(self.out), "--model", "x"], capture_output=True,
                               env=self.environment)
         self.check_nothing_started(done, b"usage: hotproof run -o DIR -- COMMAND...")
 
@@ -128,10 +128,14 @@ class ExitCodes(RunTest):
 
     def test_2_for_wrong_usage(self):
         for words in (["run"], ["run", "-o", str(self.out)], ["run", "--", "true"],
-                      ["run", "-o", str(self.out), "--mode", "wrong", "--", "true"]):
+                      ["run", "-o", str(self.out), "--mode", "wrong", "--", "true"],
+                      *(["run", "-o", str(self.out), option, value, "--", "true"]
+                        for option in ("--rotate-size", "--rotate-every", "--keep")
+                        for value in ("-1", "-5M", "", "many"))):
             with self.subTest(words=words):
                 done = subprocess.run([HOTPROOF, *words], capture_output=True, env=self.environment)
                 self.assertEqual(done.returncode, 2, done)
+                self.assertEqual(done.stderr.count(b"\n"), 1, done)
                 self.assertFalse(self.out.exists())
 
 
@@ -152,6 +156,21 @@ class Streams(RunTest):
     def test_arguments_after_the_dashes_are_left_alone(self):
         done = self.run_("printf", "%s|", "-o", "--mode", "", "--", "--help", "a b")
         self.assertEqual(done.stdout, b"-o|--mode||--|--help|a b|")
+
+
+    def test_arguments_after_the_command_are_its_own_without_the_dashes_too(self):
+        for command in (["echo", "hi", "--help"], ["echo", "--mode", "-o", "--", "report"]):
+            with self.subTest(command=command):
+                self.out = self.root / f"out{len(command)}"
+                done = subprocess.run([HOTPROOF, "run", "-o", str(self.out), *command], capture_output=True,
+                                      env=self.environment)
+                self.assertEqual(done.returncode, 0, done)
+                self.assertEqual(done.stdout.decode(), " ".join(command[1:]) + "\n")
+
+    def test_a_command_with_the_name_of_one_of_ours(self):
+        done = subprocess.run([HOTPROOF, "run", "-o", str(self.out), "doctor", "--help"], capture_output=True,
+                              env={**self.environment, "PATH": "/nowhere"})
+        self.assertEqual(done.returncode, 127, done)
 
 
 class Environment(RunTest):
