@@ -40,7 +40,7 @@ absl::StatusOr<trace::Manifest> LoadManifest(const std::string& path) {
   if (!status.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": not a hotproof manifest (", std::string(status.message()),
-                     "); remove it, or name the .hpt files themselves"));
+                     "); move it away to judge the traces without one"));
   }
   return manifest;
 }

@@ -21,6 +21,7 @@
 #include "cli/assert_output.h"
 #include "cli/device_code.h"
 #include "cli/exit_codes.h"
+#include "cli/folder_evidence.h"
 #include "cli/load_run.h"
 #include "cli/render/json.h"
 #include "cli/terminal.h"
@@ -31,6 +32,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> paths;
+  std::string rules;
   std::string expect_file;
   std::string kernel, path, shape, kind, cubin_of, range, share, time_share;
   std::optional<uint64_t> launches, min_launches, max_launches;
@@ -178,20 +180,29 @@ bool AsksForTimes(const analyzers::CompiledExpectations& expectations) {
 // Counts come from the heads of a trace, which are soon read. Where those do not decide, the whole
 // trace is read, if only to say why.
 absl::StatusOr<report::AssertReport> Check(const analyzers::CompiledExpectations& expectations,
-                                           const std::vector<std::string>& paths) {
-  if (!AsksForTimes(expectations)) {
-    const auto run = LoadRun(paths, /*counts_only=*/true);
-    if (!run.ok()) return run.status();
+                                           const std::vector<std::string>& paths,
+                                           const std::string& rules) {
+  const auto judge = [&](const LoadedRun& run) {
     report::AssertReport report =
-        analyzers::CheckExpectations(expectations, run->processes, run->coverage);
+        analyzers::CheckExpectations(expectations, run.processes, run.coverage);
+    for (const report::Problem& problem : run.coverage.problems) {
+      if (problem.name() != kNotNamed) continue;
+      report.add_notes(absl::StrCat("pid ", problem.pid(), " ", problem.detail()));
+    }
+    return report;
+  };
+  if (!AsksForTimes(expectations)) {
+    const auto run = LoadRun(paths, rules, /*counts_only=*/true);
+    if (!run.ok()) return run.status();
+    report::AssertReport report = judge(*run);
     const bool decided = std::none_of(
         report.checks().begin(), report.checks().end(),
         [](const auto& check) { return check.verdict() == report::AssertReport::INCONCLUSIVE; });
     if (decided) return report;
   }
-  const auto run = LoadRun(paths);
+  const auto run = LoadRun(paths, rules);
   if (!run.ok()) return run.status();
-  return analyzers::CheckExpectations(expectations, run->processes, run->coverage);
+  return judge(*run);
 }
 
 int Run(const Options& options) {
@@ -199,7 +210,7 @@ int Run(const Options& options) {
   if (!expectations.ok()) {
     return BadInput(options, absl::StrCat("assert: ", expectations.status().message()));
   }
-  const auto checked = Check(*expectations, options.paths);
+  const auto checked = Check(*expectations, options.paths, options.rules);
   if (!checked.ok()) return BadInput(options, std::string(checked.status().message()));
   const report::AssertReport& report = *checked;
   if (options.format == "json") {
@@ -240,6 +251,9 @@ CLI::App* AddAssert(CLI::App& app, int& exit_code) {
   command
       ->add_option("--expect", options->expect_file,
                    "Expectations in a file (proto/expectations.proto)")
+      ->type_name("F.textproto")
+      ->check(not_empty);
+  command->add_option("--rules", options->rules, "Rules of your own, tried first (textproto)")
       ->type_name("F.textproto")
       ->check(not_empty);
   const char* const selection = "Which launches";

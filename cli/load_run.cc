@@ -1,9 +1,11 @@
 #include "cli/load_run.h"
 
 #include <filesystem>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "catalog/classifier.h"
+#include "cli/folder_evidence.h"
 #include "cli/terminal.h"
 #include "trace/reader.h"
 #include "trace/segments.h"
@@ -12,12 +14,18 @@ namespace hotproof::cli {
 namespace {
 
 struct Inputs {
-  std::vector<std::string> traces;
-  std::vector<trace::Manifest> manifests;
+  std::vector<std::string> traces;  // canonical
+  std::vector<FolderEvidence> folders;
 };
 
 absl::StatusOr<Inputs> FindInputs(const std::vector<std::string>& paths) {
   Inputs inputs;
+  std::set<std::string> folders;
+  const auto canonical = [](const std::string& path) {
+    std::error_code error;
+    const auto found = std::filesystem::canonical(path, error);
+    return error ? path : found.string();
+  };
   for (const std::string& path : paths) {
     std::error_code error;
     if (!std::filesystem::exists(path, error)) {
@@ -26,34 +34,35 @@ absl::StatusOr<Inputs> FindInputs(const std::vector<std::string>& paths) {
     }
     const auto found = trace::FindTraces({path});
     if (!found.ok()) return found.status();
-    inputs.traces.insert(inputs.traces.end(), found->trace_paths.begin(), found->trace_paths.end());
-    // A file given by itself is judged as itself.
-    if (!found->manifest_path || !std::filesystem::is_directory(path, error)) continue;
-    auto manifest = analyzers::LoadManifest(*found->manifest_path);
-    if (!manifest.ok()) return manifest.status();
-    inputs.manifests.push_back(*std::move(manifest));
-  }
-  // The same trace named twice, or by several of its files (DIR/*.hp[st]), is one process.
-  for (std::string& trace : inputs.traces) {
-    std::error_code error;
-    const auto canonical = std::filesystem::canonical(trace, error);
-    if (!error) trace = canonical.string();
+    // The same trace named twice, or by several of its files (DIR/*.hp[st]), is one process.
+    for (const std::string& trace : found->trace_paths) inputs.traces.push_back(canonical(trace));
+    const std::filesystem::path place = canonical(path);
+    folders.insert(std::filesystem::is_directory(place, error) ? place : place.parent_path());
   }
   trace::KeepNewestFiles(inputs.traces);
+  for (const std::string& folder : folders) {
+    auto evidence = LookBeside(folder, inputs.traces);
+    if (!evidence.ok()) return evidence.status();
+    inputs.folders.push_back(*std::move(evidence));
+  }
   return inputs;
 }
 
 }  // namespace
 
-absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, bool counts_only) {
+absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const std::string& rules,
+                                  bool counts_only) {
   auto inputs = FindInputs(paths);
   if (!inputs.ok()) return inputs.status();
-  auto classifier = catalog::Classifier::Create();
+  auto classifier = catalog::Classifier::Create(rules);
   if (!classifier.ok()) return classifier.status();
 
   LoadedRun run;
   analyzers::AnalyzeOptions options;
-  options.manifests = inputs->manifests;
+  for (const FolderEvidence& folder : inputs->folders) {
+    options.manifests.insert(options.manifests.end(), folder.manifests.begin(),
+                             folder.manifests.end());
+  }
   for (size_t i = 0; i < inputs->traces.size(); ++i) {
     Progress progress(absl::StrCat("reading trace ", i + 1, " of ", inputs->traces.size()));
     options.fold.progress = [&](size_t done, size_t all) { progress.Update(done, all); };
@@ -69,7 +78,8 @@ absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, bool co
   std::vector<const trace::Header*> headers;
   for (const analyzers::ProcessAnalysis& process : run.processes)
     headers.push_back(&process.header());
-  run.coverage = analyzers::JudgeCoverage(inputs->manifests, headers);
+  run.coverage = analyzers::JudgeCoverage(options.manifests, headers);
+  for (const FolderEvidence& folder : inputs->folders) AddEvidence(folder, run.coverage);
   return run;
 }
 

@@ -15,9 +15,12 @@ struct LoadedRun {
   analyzers::Coverage coverage;
 };
 
-// `paths`: .hpt files, each judged as itself, and folders, each held to its manifest. A folder
-// without a trace is no error: the run is then empty. Errors are one line: what, where, what to do.
+// `paths`: .hpt files and folders, held to the manifest of their folder; a process whose trace is there
+// but was not named is not judged. A folder without a trace is no error: the run is then empty. Errors
+// are one line: what, where, what to do.
+// `rules`: a file of rules tried before the built-in ones (catalog/classifier.h), or empty.
 // `counts_only`: as AnalyzeOptions, for every trace whose heads tell them; the others are read whole.
-absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, bool counts_only = false);
+absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const std::string& rules,
+                                  bool counts_only = false);
 
 }  // namespace hotproof::cli

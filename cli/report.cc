@@ -23,6 +23,7 @@ struct Options {
   std::string phase = "steady";
   std::string format = "table";
   std::string by;
+  std::string rules;
 };
 
 // Readers of the JSON see no exit code.
@@ -43,7 +44,7 @@ void AddNoRange(report::Report* report) {
 }
 
 int Run(const Options& options) {
-  const auto run = LoadRun(options.paths);
+  const auto run = LoadRun(options.paths, options.rules);
   if (!run.ok()) {
     PrintError(std::string(run.status().message()));
     return kBadInput;
@@ -89,6 +90,8 @@ CLI::App* AddReport(CLI::App& app, int& exit_code) {
       ->add_option("--by", options->by,
                    "range: also a table of what ran in each named range (NVTX, run --torch-ops)")
       ->check(CLI::IsMember({"range"}));
+  report->add_option("--rules", options->rules, "Rules of your own, tried first (textproto)")
+      ->type_name("F.textproto");
   report->add_option("--format", options->format, "How to print it")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();

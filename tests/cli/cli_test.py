@@ -2,6 +2,7 @@
 
 Usage: cli_test.py HOTPROOF WRITE_FAKE_RUN
 """
+import glob
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ import unittest
 import xml.etree.ElementTree
 
 HOTPROOF, WRITE_FAKE_RUN = sys.argv[1], sys.argv[2]
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
 
 GEMM = ("void deep_gemm::fp8_gemm_kernel_swapAB<34816u, 5120u, 128u, 16u, 128u, 1u, 8u, 128u, 128u, 1u, "
         "deep_gemm::NormalSchedulerSwapAB<34816u, 128u, 16u, 1u, 1u, 272u, 16u>, "
@@ -32,6 +34,12 @@ trace {
   step { launch { graph: 1 times: 28 } }
 }
 """ % GEMM
+SECOND = """
+trace {
+  header { pid: 813 } kernel { id: 1 name: "second_kernel" } site { id: 1 kernel_id: 1 }
+  step { launch { site: 1 times: 3 } }
+}
+"""
 MANIFEST = 'manifest { finished: true processes { pid: 812 gpu: true traced: true } }'
 UNTRACED = ('manifest { finished: true processes { pid: 812 gpu: true traced: true } '
             'processes { pid: 900 executable: "/opt/worker" gpu: true } }')
@@ -130,12 +138,65 @@ class CliTest(unittest.TestCase):
         self.check(INCONCLUSIVE, "assert", self.write(SERVER + UNTRACED),
                    "--kernel", "absent", "--max-launches", "0")
 
-    def test_assert_holds_a_folder_to_its_manifest_and_a_file_to_itself(self):
+    def test_assert_holds_a_folder_and_its_files_to_the_manifest(self):
         traces = self.write(SERVER + UNTRACED)
         never = "--kernel", "absent", "--max-launches", "0"
         self.check(INCONCLUSIVE, "assert", traces, *never)
-        result = self.check(PASS, "assert", os.path.join(traces, "trace-812.hpt"), *never)
-        self.assertIn("coverage not checked", result.stdout)
+        trace = os.path.join(traces, "trace-812.hpt")
+        self.assertIn("pid 900", self.check(INCONCLUSIVE, "assert", trace, *never).stdout)
+        elsewhere = shutil.copy(trace, tempfile.mkdtemp(dir=self.folder))
+        shutil.copy(trace.replace(".hpt", ".hpc"), os.path.dirname(elsewhere))
+        self.assertIn("coverage not checked", self.check(PASS, "assert", elsewhere, *never).stdout)
+
+    def test_the_files_of_a_cut_off_recording_are_judged_as_its_folder(self):
+        example = os.path.join(EXAMPLES, "vllm-0.25.1-deepgemm-m8-cut-off")
+        never = "--kernel", "absent", "--max-launches", "0", "--phase", "all"
+        self.check(INCONCLUSIVE, "assert", example, *never)
+        self.check(INCONCLUSIVE, "assert", *glob.glob(example + "/*.hpt"), *never)
+
+    def test_a_trace_that_was_not_named_is_not_judged_and_said_to_be_so(self):
+        traces = self.write(SERVER + SECOND + 'manifest { finished: true processes { pid: 812 gpu: true } '
+                            'processes { pid: 813 gpu: true executable: "/opt/worker" } }')
+        never = "--kernel", "second_kernel", "--max-launches", "0", "--phase", "all", "--processes", "sum"
+        self.check(FAIL, "assert", traces, *never)
+        trace = os.path.join(traces, "trace-812.hpt")
+        self.assertIn("pid 813 not judged, for its trace was not named: worker",
+                      self.check(PASS, "assert", trace, *never).stdout)
+        report = json.loads(self.check(0, "report", trace, "--format", "json").stdout)
+        self.assertEqual([(p["name"], p["pid"]) for p in report["problems"] if p["name"] == "not_named"],
+                         [("not_named", 813)])
+        os.remove(os.path.join(traces, "trace-813.hpt"))
+        self.check(INCONCLUSIVE, "assert", trace, *never)
+
+    def test_a_counter_file_without_its_trace_is_a_process_that_was_not_seen(self):
+        never = "--kernel", "absent", "--max-launches", "0", "--phase", "all"
+        traces = self.write(SERVER + SECOND)
+        self.check(PASS, "assert", traces, *never)
+        os.remove(os.path.join(traces, "trace-813.hpt"))
+        self.assertIn("pid 813", self.check(INCONCLUSIVE, "assert", traces, *never).stdout)
+        report = json.loads(self.check(0, "report", traces, "--format", "json").stdout)
+        self.assertEqual([(p["pid"], p["coverage"]) for p in report["processes"]],
+                         [(812, "PARTIAL"), (813, "MISSING")])
+        [problem] = [p for p in report["problems"] if p["name"] == "no_trace"]
+        self.assertIn("trace-813.hpc", problem["detail"])
+
+    def test_rules_of_the_users_own(self):
+        example = os.path.join(EXAMPLES, "vllm-0.25.1-deepgemm-m8")
+        rules = os.path.join(self.folder, "rules.textproto")
+        with open(rules, "w") as file:
+            file.write('rule { id: "mine" name: "deep_gemm::{* gemm *}" path: "custom" kind: "gemm" }')
+        def paths(*more):
+            report = json.loads(self.check(0, "report", example, "--format", "json", *more).stdout)
+            return {row["path"] for row in report["gemms"] if "deep_gemm::" in row["kernel"]}
+        self.assertEqual(paths(), {"deep_gemm"})
+        self.assertEqual(paths("--rules", rules), {"custom"})
+        expected = "--path", "custom", "--min-launches", "1000", "--phase", "all", "--processes", "any"
+        self.check(FAIL, "assert", example, *expected)
+        self.check(PASS, "assert", example, *expected, "--rules", rules)
+        with open(rules, "w") as file:
+            file.write("rule { nonsense: 1 }")
+        for command in (("report", example), ("assert", example, *expected)):
+            self.check_error(BAD, "rules.textproto", *command, "--rules", rules)
 
     def test_assert_decides_counts_of_a_torn_trace_by_its_counters(self):
         traces = self.write(SERVER)

@@ -1,0 +1,126 @@
+#include "cli/folder_evidence.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "analyzers/loss_table.h"
+#include "cli/manifest.h"
+#include "trace/file_window.h"
+#include "trace/reader.h"
+#include "trace/segments.h"
+
+namespace hotproof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// All files of a trace have this of it in common.
+std::string TraceOf(const std::string& path) { return trace::SegmentPath(path, 0); }
+
+bool IsSame(const trace::Process& process, const trace::FileStart& start) {
+  return process.pid() == start.pid &&
+         (process.start_ticks() == start.process_start_ticks || process.start_ticks() == 0 ||
+          start.process_start_ticks == 0);
+}
+
+trace::Process FromCounters(const fs::path& path) {
+  trace::Process process;
+  process.set_gpu(true);
+  process.set_gpu_evidence("counter file");
+  process.set_executable(path.filename());
+  const auto counters = trace::ReadCounters(path);
+  if (counters.ok()) {
+    process.set_pid(counters->header.pid);
+    process.set_start_ticks(counters->header.process_start_ticks);
+  }
+  return process;
+}
+
+// Takes the process of this trace out of the manifest: it is not asked about.
+void SetAside(const std::string& path, FolderEvidence& evidence) {
+  const auto file = trace::File::Open(path);
+  if (!file.ok()) return;
+  const auto start = trace::StartOf(**file);
+  if (!start) return;
+  for (trace::Manifest& manifest : evidence.manifests) {
+    auto& processes = *manifest.mutable_processes();
+    const auto found = std::find_if(
+        processes.begin(), processes.end(),
+        [&](const trace::Process& process) { return process.gpu() && IsSame(process, *start); });
+    if (found == processes.end()) continue;
+    evidence.not_named.push_back(*found);
+    processes.erase(found);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<FolderEvidence> LookBeside(const std::string& folder,
+                                          const std::vector<std::string>& named) {
+  FolderEvidence evidence;
+  std::error_code error;
+  if (const fs::path path = fs::path(folder) / kManifestName; fs::exists(path, error)) {
+    auto manifest = analyzers::LoadManifest(path);
+    if (!manifest.ok()) return manifest.status();
+    evidence.manifests.push_back(*std::move(manifest));
+  }
+  std::vector<std::string> traces;
+  std::vector<fs::path> counter_files;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const fs::path extension = it->path().extension();
+    if (extension == ".hpt" || extension == ".hps") traces.push_back(it->path());
+    if (extension == ".hpc") counter_files.push_back(it->path());
+  }
+  trace::KeepNewestFiles(traces);
+  std::set<std::string> known, read;
+  for (const std::string& path : named) read.insert(TraceOf(path));
+  for (const std::string& path : traces) {
+    known.insert(TraceOf(path));
+    if (!read.contains(TraceOf(path))) SetAside(path, evidence);
+  }
+  std::sort(counter_files.begin(), counter_files.end());
+  for (const fs::path& path : counter_files) {
+    if (known.contains(TraceOf(fs::path(path).replace_extension(".hpt")))) continue;
+    evidence.without_trace.push_back(FromCounters(path));
+  }
+  return evidence;
+}
+
+void AddEvidence(const FolderEvidence& evidence, analyzers::Coverage& coverage) {
+  using analyzers::Finding;
+  using analyzers::LossKind;
+  for (const trace::Process& process : evidence.without_trace) {
+    const bool known = std::any_of(coverage.missing.begin(), coverage.missing.end(),
+                                   [&](const trace::Process& missing) {
+                                     return missing.pid() == process.pid() && process.pid() != 0;
+                                   });
+    if (known) continue;
+    coverage.state = report::Process::PARTIAL;
+    coverage.missing.push_back(process);
+    const LossKind& kind = analyzers::LossOf(Finding::kNoTrace);
+    report::Problem& problem = coverage.problems.emplace_back();
+    problem.set_severity(kind.severity);
+    problem.set_pid(process.pid());
+    problem.set_name(kind.name);
+    problem.set_detail(absl::StrCat(kind.meaning, ": the trace beside the counter file ",
+                                    process.executable(), " is gone"));
+    problem.set_advice("put its .hpt back");
+  }
+  for (const trace::Process& process : evidence.not_named) {
+    report::Problem& problem = coverage.problems.emplace_back();
+    problem.set_severity(report::Problem::INFO);
+    problem.set_pid(process.pid());
+    problem.set_name(kNotNamed);
+    problem.set_detail(absl::StrCat(
+        "not judged, for its trace was not named: ",
+        analyzers::ProcessName(process.executable(),
+                               {process.arguments().begin(), process.arguments().end()})));
+    problem.set_advice("name the folder to judge every process of the run");
+  }
+}
+
+}  // namespace hotproof::cli
