@@ -64,29 +64,31 @@ absl::StatusOr<RatioBound> ParseRatio(const std::string& what, const std::string
   return bound;
 }
 
+absl::StatusOr<std::shared_ptr<const RE2>> CompilePattern(const char* what,
+                                                          const std::string& pattern) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  auto compiled = std::make_shared<const RE2>(pattern, options);
+  if (!compiled->ok()) {
+    return Invalid(absl::StrCat(what, " pattern '", pattern, "' is no RE2 pattern (",
+                                compiled->error(), "); escape special characters with \\"));
+  }
+  return compiled;
+}
+
 absl::StatusOr<Selection> CompileSelection(const expectations::Expectation& source) {
   Selection selection;
   if (!source.kernel().empty()) {
-    RE2::Options options;
-    options.set_log_errors(false);
-    auto kernel = std::make_shared<RE2>(source.kernel(), options);
-    if (!kernel->ok()) {
-      return Invalid(absl::StrCat("kernel pattern '", source.kernel(), "' is no RE2 pattern (",
-                                  kernel->error(), "); escape special characters with \\"));
-    }
+    auto kernel = CompilePattern("kernel", source.kernel());
+    if (!kernel.ok()) return kernel.status();
     selection.kernel_pattern = source.kernel();
-    selection.kernel = std::move(kernel);
+    selection.kernel = *std::move(kernel);
   }
   if (!source.range().empty()) {
-    RE2::Options options;
-    options.set_log_errors(false);
-    auto range = std::make_shared<RE2>(source.range(), options);
-    if (!range->ok()) {
-      return Invalid(absl::StrCat("range pattern '", source.range(), "' is no RE2 pattern (",
-                                  range->error(), "); escape special characters with \\"));
-    }
+    auto range = CompilePattern("range", source.range());
+    if (!range.ok()) return range.status();
     selection.range_pattern = source.range();
-    selection.range = std::move(range);
+    selection.range = *std::move(range);
   }
   if (!source.path().empty()) {
     selection.path = catalog::ParsePath(source.path());
