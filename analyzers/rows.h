@@ -33,7 +33,7 @@ inline constexpr uint32_t kNoRow = UINT32_MAX;
 uint64_t LaunchesIn(const ProcessAnalysis& process, uint32_t slot, PhaseChoice phase);
 TimeSums TimesIn(const ProcessAnalysis& process, uint32_t slot, PhaseChoice phase);
 
-// "sm90" if `kernel` was built for another architecture than all devices of the process have, which is
+// "sm90" if `kernel` was made for another architecture than all devices of the process have, which is
 // sm90 then; else empty. 8.0 code on 8.6 is another one, too: it was not tuned for it.
 std::string OtherArchitecture(const ProcessAnalysis& process, const KernelInfo& kernel);
 

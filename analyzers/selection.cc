@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -28,13 +29,17 @@ class SiteMatcher {
   SiteMatcher(const Selection& selection, const TraceIndex& index)
       : selection_(selection), index_(index) {
     for (uint32_t id = 0; id < index.kernel_count(); ++id) {
-      const Membership named = OfName(id);
-      kernels_.push_back(named == Membership::kOut ? named : std::min(named, OfCode(id)));
+      names_.push_back(OfName(id));
+      codes_.push_back(OfCode(id));
     }
   }
 
   Membership Of(uint32_t site) const {
-    const Membership of_kernel = kernels_[index_.kernel_of_site(site)];
+    const uint32_t kernel = index_.kernel_of_site(site);
+    Membership of_kernel = std::min(names_[kernel], codes_[kernel]);
+    if (of_kernel == Membership::kOut && names_[kernel] == Membership::kIn && LaunchedByFile(site)) {
+      of_kernel = Membership::kPossible;
+    }
     if (of_kernel == Membership::kOut) return of_kernel;
     if (selection_.path && index_.path_of_site(site) != *selection_.path) return Membership::kOut;
     if (selection_.kind && index_.kind_of_site(site) != *selection_.kind) return Membership::kOut;
@@ -70,6 +75,20 @@ class SiteMatcher {
                : Membership::kOut;
   }
 
+  // What the file launched from a cubin that it does not embed as it is, it may have made of one that it
+  // does: cuBLASLt patches those of its nvjet kernels.
+  bool LaunchedByFile(uint32_t site) const {
+    if (!selection_.code || site >= index_.tables().sites.size()) return false;
+    const std::string& library = index_.tables().sites[site].launching_library();
+    return !library.empty() && LibraryName(library) == LibraryName(selection_.code->file);
+  }
+
+  // libx of /a/libx.so.13.1: links and versions of one library.
+  static std::string_view LibraryName(std::string_view path) {
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    return name.substr(0, name.find(".so"));
+  }
+
   Membership OfShape(uint32_t site) const {
     if (!selection_.shape) return Membership::kIn;
     // A kernel of unknown kind may be a GEMM; one that is something else has no such shape.
@@ -85,7 +104,7 @@ class SiteMatcher {
 
   const Selection& selection_;
   const TraceIndex& index_;
-  std::vector<Membership> kernels_;  // by id: what the kernel alone says
+  std::vector<Membership> names_, codes_;  // by kernel id
 };
 
 // Whether the launches of each slot are in the ranges asked for. A range that stands for many may

@@ -1,5 +1,7 @@
 #include "analyzers/trace_index.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
@@ -21,6 +23,18 @@ uint64_t Digest(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325) {
   return hash;
 }
 
+// The older one of what a name and a cubin say: a kernel designed for Ampere, compiled again for Hopper,
+// is named after Ampere and runs from an sm_90 cubin. For one and the same, the cubin's word is more exact.
+void TakeArchitecture(const trace::Kernel& kernel, KernelInfo* info) {
+  std::string& arch = info->kernel_class.arch;
+  uint32_t named = 0;
+  RE2::PartialMatch(arch, "^sm_?(\\d+)", &named);  // "sm90a" is 90
+  const uint32_t built = kernel.architecture();
+  if (built != 0 && (named == 0 || built <= named)) {
+    arch = absl::StrCat("sm", built, kernel.architecture_suffix());
+  }
+  info->architecture = named != 0 && built != 0 ? std::min(named, built) : std::max(named, built);
+}
 }  // namespace
 
 TraceIndex::TraceIndex(const trace::Tables& tables, const catalog::Classifier& classifier)
@@ -47,11 +61,7 @@ void TraceIndex::ClassifyKernels(const catalog::Classifier& classifier) {
     if (info.kernel_class.kind == catalog::Kind::kGemm) {
       layouts[id] = classifier.LayoutsOf(info.name, info.kernel_class);
     }
-    // What the cubin says weighs more than what a name says.
-    info.architecture = kernel.architecture();
-    if (info.architecture != 0) {
-      info.kernel_class.arch = absl::StrCat("sm", info.architecture, kernel.architecture_suffix());
-    }
+    TakeArchitecture(kernel, &info);
     if (kernel.cubin_hash() != 0) info.cubin_hash = absl::StrFormat("%016x", kernel.cubin_hash());
   }
   sites_.resize(std::max<size_t>(tables_->sites.size(), 1));

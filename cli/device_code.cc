@@ -26,6 +26,7 @@ using Bytes = std::span<const uint8_t>;
 // cuda-fatbin-decompression, jiegec's fatbinary, GrigoryEvko's nvopen-tools).
 constexpr uint32_t kFatbinMagic = 0xba55ed50;
 constexpr uint32_t kElfMagic = 0x464c457f;  // "\x7f" "ELF"
+constexpr uint32_t kZstdMagic = 0xfd2fb528;  // RFC 8878
 constexpr size_t kFatbinHeaderBytes = 16, kMinEntryHeaderBytes = 64;
 enum EntryKind : uint16_t { kPtx = 1, kCubin = 2, kOtherCubin = 16 };
 enum EntryFlags : uint64_t { kLz4 = 0x2000, kZstd = 0x8000 };
@@ -74,6 +75,7 @@ class Finder {
       const auto word = At<uint32_t>(rest, 0);
       const size_t taken = word == kFatbinMagic ? TakeFatbin(rest)
                            : word == kElfMagic  ? TakeBareCubin(rest)
+                           : word == kZstdMagic ? TakeBareFrame(rest)
                                                 : 0;
       at += taken > 0 ? taken : 2;  // members of archives begin at even places
       if (at > file.size()) break;
@@ -142,6 +144,17 @@ class Finder {
     const size_t bytes = CubinBytes(rest);
     if (bytes != 0) AddCubin(rest.first(bytes));
     return bytes;
+  }
+
+  // A cubin packed without a fat binary around it, as cuBLASLt has them. Other data may be packed, too.
+  size_t TakeBareFrame(Bytes rest) {
+    const uint64_t size = ZSTD_getFrameContentSize(rest.data(), rest.size());
+    const size_t packed = ZSTD_findFrameCompressedSize(rest.data(), rest.size());
+    if (ZSTD_isError(packed) || size < sizeof(Elf64_Ehdr) || size > kMaxUnpackedBytes) return 0;
+    std::vector<uint8_t> unpacked(size);
+    if (ZSTD_decompress(unpacked.data(), size, rest.data(), packed) != size) return 0;
+    if (CubinBytes(unpacked) != 0) AddCubin(unpacked);
+    return packed;
   }
 
   void TakePtx(Bytes payload) {

@@ -40,6 +40,11 @@ std::string_view DtypeOfInstruction(std::string_view gemm) {
   return {};
 }
 
+// What cuBLAS's older kernels are named after, and the first architecture of it.
+constexpr std::pair<std::string_view, std::string_view> kGenerations[] = {
+    {"maxwell", "sm50"}, {"volta", "sm70"}, {"turing", "sm75"},
+    {"ampere", "sm80"},  {"ada", "sm89"},   {"hopper", "sm90"}};
+
 }  // namespace
 
 bool ReadCutlassName(std::string_view name, KernelClass* out) {
@@ -69,6 +74,9 @@ bool ReadCutlassName(std::string_view name, KernelClass* out) {
   out->scaling = block_scaled ? "mx" : fp8 ? "tensor" : out->a_dtype.empty() ? "" : "none";
   for (std::string_view token : tokens) {
     if (token.size() > 3 && token.starts_with("sm") && IsDigit(token[2])) out->arch = token;
+  }
+  for (const auto& [generation, arch] : kGenerations) {
+    if (tokens[0] == generation) out->arch = arch;
   }
   if (tokens[0] == "cutlass" && at > 1 && IsDigit(tokens[1][0]))
     out->arch = "sm" + std::string(tokens[1]);

@@ -104,6 +104,20 @@ TEST(Assert, ACubinThatIsNotKnownMayBeOfTheFile) {
   EXPECT_THAT(part.checks(0).reason(), HasSubstr("3 parts of my.so could not be read: LZ4"));
 }
 
+TEST(Assert, WhatTheFileLaunchedMayBeOfItsCode) {
+  const std::string patched = Trace(R"trace(
+    kernel { id: 1 name: "nvjet_sm90_tst" cubin_hash: 18 } kernel { id: 2 name: "other" cubin_hash: 19 }
+    site { id: 1 kernel_id: 1 launching_library: "/a/my.so.13" } site { id: 2 kernel_id: 2 launching_library: "/a/not_my.so" }
+    step { launch { site: 1 times: 7 } } step { launch { site: 2 times: 5 } }
+  )trace");
+  const std::string ours = "cubin_hashes: 17";
+  const AssertReport report = Check(patched, OfCode(ours, "min_launches: 7"));
+  EXPECT_EQ(report.verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(report.checks(0).reason(), HasSubstr("7 more launches of unknown cubin"));
+  EXPECT_EQ(Check(patched, OfCode(ours, "kernel: \"other\" min_launches: 1")).verdict(), AssertReport::FAIL);
+  EXPECT_EQ(Check(patched, OfCode(ours, "kernel: \"other\" max_launches: 0")).verdict(), AssertReport::PASS);
+}
+
 TEST(Assert, AFailureShowsWhatRanInstead) {
   const AssertReport report =
       Check(Trace(kServer), R"(expect { kernel: "my_fp8_splitk_gemm" launches: 256 })");

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <xxhash.h>
+#include <zstd.h>
 
 #include <cstring>
 #include <fstream>
@@ -54,6 +55,20 @@ TEST(DeviceCodeTest, FindsThemAnywhereInAFile) {
   const DeviceCode code = Find(file);
   EXPECT_EQ(code.cubin_hashes, Find(Content("packed.fatbin")).cubin_hashes);
   EXPECT_EQ(code.ptx_kernels.size(), 1u);
+  EXPECT_EQ(code.unreadable, 0u);
+}
+
+TEST(DeviceCodeTest, ACubinMayBePackedByItself) {
+  const std::string cubin = Content("sm_90a.cubin");
+  const auto packed = [](const std::string& content) {
+    std::string frame(ZSTD_compressBound(content.size()), '\0');
+    frame.resize(ZSTD_compress(frame.data(), frame.size(), content.data(), content.size(), 3));
+    return frame;
+  };
+  const std::string magic_only = "\x28\xb5\x2f\xfd" + std::string(40, '\xff');
+  const DeviceCode code =
+      Find(magic_only + packed(std::string(100, 'x')) + std::string(2, '\0') + packed(cubin) + packed(cubin).substr(0, 99));
+  EXPECT_THAT(code.cubin_hashes, ElementsAre(Hash(cubin)));
   EXPECT_EQ(code.unreadable, 0u);
 }
 
