@@ -37,7 +37,8 @@ class SiteMatcher {
   Membership Of(uint32_t site) const {
     const uint32_t kernel = index_.kernel_of_site(site);
     Membership of_kernel = std::min(names_[kernel], codes_[kernel]);
-    if (of_kernel == Membership::kOut && names_[kernel] == Membership::kIn && LaunchedByFile(site)) {
+    if (of_kernel == Membership::kOut && names_[kernel] == Membership::kIn &&
+        LaunchedByFile(site)) {
       of_kernel = Membership::kPossible;
     }
     if (of_kernel == Membership::kOut) return of_kernel;
@@ -75,8 +76,8 @@ class SiteMatcher {
                : Membership::kOut;
   }
 
-  // What the file launched from a cubin that it does not embed as it is, it may have made of one that it
-  // does: cuBLASLt patches those of its nvjet kernels.
+  // What the file launched from a cubin that it does not embed as it is, it may have made of one
+  // that it does: cuBLASLt patches those of its nvjet kernels.
   bool LaunchedByFile(uint32_t site) const {
     if (!selection_.code || site >= index_.tables().sites.size()) return false;
     const std::string& library = index_.tables().sites[site].launching_library();

@@ -23,8 +23,9 @@ uint64_t Digest(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325) {
   return hash;
 }
 
-// The older one of what a name and a cubin say: a kernel designed for Ampere, compiled again for Hopper,
-// is named after Ampere and runs from an sm_90 cubin. For one and the same, the cubin's word is more exact.
+// The older one of what a name and a cubin say: a kernel designed for Ampere, compiled again for
+// Hopper, is named after Ampere and runs from an sm_90 cubin. For one and the same, the cubin's
+// word is more exact.
 void TakeArchitecture(const trace::Kernel& kernel, KernelInfo* info) {
   std::string& arch = info->kernel_class.arch;
   uint32_t named = 0;
