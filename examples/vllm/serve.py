@@ -5,6 +5,7 @@ The model folder needs only a config.json (the one beside this file will do): we
 has reaches the server: VLLM_BLOCKSCALE_FP8_GEMM_FLASHINFER=0 chooses DeepGEMM instead of the default.
 
     hotproof run -o DIR -- python3 examples/vllm/serve.py --model MODEL_DIR [--batch 8] [--tokens 16] [--rounds 2]
+        [-- more options of the server, such as --enforce-eager]
 
 Prints one JSON line: what was asked of the server.
 """
@@ -34,7 +35,7 @@ def server_command(args):
         options["--kv-cache-memory-bytes"] = str(int(args.kv_cache_gib * 2**30))
     for flag, value in options.items():
         command += [flag, value]
-    return command
+    return command + args.server_options
 
 
 def post(port, path, body):
@@ -66,6 +67,7 @@ def main():
     parser.add_argument("--port", type=int, default=8123)
     parser.add_argument("--kv-cache-gib", type=float, default=0, help="of the GPU's memory; 0: vLLM's own choice")
     parser.add_argument("--limit", type=float, default=420, help="seconds to wait for the server")
+    parser.add_argument("server_options", nargs="*")
     args = parser.parse_args()
 
     with open(args.log, "w") as log:
