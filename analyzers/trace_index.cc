@@ -29,7 +29,8 @@ uint64_t Digest(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325) {
 void TakeArchitecture(const trace::Kernel& kernel, KernelInfo* info) {
   std::string& arch = info->kernel_class.arch;
   uint32_t named = 0;
-  RE2::PartialMatch(arch, "^sm_?(\\d+)", &named);  // "sm90a" is 90
+  static const RE2 number("^sm_?(\\d+)");
+  RE2::PartialMatch(arch, number, &named);  // "sm90a" is 90
   const uint32_t built = kernel.architecture();
   if (built != 0 && (named == 0 || built <= named)) {
     arch = absl::StrCat("sm", built, kernel.architecture_suffix());
