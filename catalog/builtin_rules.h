@@ -1,5 +1,5 @@
 // The textproto files of catalog/rules/ and catalog/layouts/, in the order in which they are tried; compiled into the
-// program (catalog/CMakeLists.txt writes their text into builtin_rules.cc in the build folder).
+// program (catalog/embed_rules.cmake writes builtin_rules.cc and builtin_layouts.cc in the build folder).
 #pragma once
 
 #include <span>
@@ -8,9 +8,10 @@
 namespace hotproof::catalog {
 
 struct BuiltinRules {
-  std::string_view file;
-  std::string_view text;
+  std::string_view file;     // its name, for messages
+  std::string_view message;  // a serialized RuleSet (proto/catalog.proto)
 };
+
 std::span<const BuiltinRules> AllBuiltinRules();
 std::span<const BuiltinRules> AllBuiltinLayouts();
 

@@ -15,12 +15,18 @@ absl::Status Invalid(const std::string& message) { return absl::InvalidArgumentE
 // A plain C identifier: no scope, arguments or parameters.
 bool IsPlain(const ParsedName& name) { return name.root()->text == name.text(); }
 
+std::unique_ptr<const Pattern> CompilePattern(std::string_view text, bool trusted,
+                                              std::string* error) {
+  return trusted ? Pattern::Later(text) : Pattern::Compile(text, error);
+}
+
 absl::Status CompilePatterns(const google::protobuf::RepeatedPtrField<std::string>& texts,
-                             const std::string& where,
+                             bool trusted, const std::string& where,
                              std::vector<std::unique_ptr<const Pattern>>* out) {
+  out->reserve(static_cast<size_t>(texts.size()));
   for (const std::string& text : texts) {
     std::string error;
-    auto pattern = Pattern::Compile(text, &error);
+    auto pattern = CompilePattern(text, trusted, &error);
     if (pattern == nullptr) return Invalid(where + error);
     out->push_back(std::move(pattern));
   }
@@ -73,17 +79,20 @@ absl::StatusOr<Kind> KindField(const std::string& text, const std::string& where
 
 }  // namespace
 
-absl::StatusOr<CompiledRules::CompiledRule> CompiledRules::Compile(const Rule& rule) {
+absl::StatusOr<CompiledRules::CompiledRule> CompiledRules::Compile(const Rule& rule, bool trusted) {
   CompiledRule compiled;
-  compiled.rule = rule;
+  compiled.rule = &rule;
   if (rule.id().empty()) return Invalid("a rule without id; give it one");
   const std::string where = "rule \"" + rule.id() + "\": ";
   if (rule.name().empty()) return Invalid(where + "no name pattern; add name: \"...\"");
-  if (auto status = CompilePatterns(rule.name(), where, &compiled.names); !status.ok())
+  if (auto status = CompilePatterns(rule.name(), trusted, where, &compiled.names); !status.ok())
     return status;
-  if (auto status = CompilePatterns(rule.except(), where, &compiled.exceptions); !status.ok())
+  if (auto status = CompilePatterns(rule.except(), trusted, where, &compiled.exceptions);
+      !status.ok())
     return status;
-  if (auto status = CheckCaptures(rule, compiled.names, where); !status.ok()) return status;
+  if (!trusted) {
+    if (auto status = CheckCaptures(rule, compiled.names, where); !status.ok()) return status;
+  }
   if (!rule.path().empty()) {
     const auto path = PathField(rule.path(), where);
     if (!path.ok()) return path.status();
@@ -95,14 +104,16 @@ absl::StatusOr<CompiledRules::CompiledRule> CompiledRules::Compile(const Rule& r
   return compiled;
 }
 
-absl::StatusOr<CompiledRules::CompiledOwner> CompiledRules::CompileOwner(const OwnerRule& rule) {
+absl::StatusOr<CompiledRules::CompiledOwner> CompiledRules::CompileOwner(const OwnerRule& rule,
+                                                                        bool trusted) {
   CompiledOwner compiled;
-  compiled.rule = rule;
+  compiled.rule = &rule;
   const std::string where = "owner \"" + rule.id() + "\": ";
   if (rule.id().empty()) return Invalid("an owner without id; give it one");
-  if (auto status = CompilePatterns(rule.name(), where, &compiled.names); !status.ok())
+  if (auto status = CompilePatterns(rule.name(), trusted, where, &compiled.names); !status.ok())
     return status;
-  if (auto status = CompilePatterns(rule.except(), where, &compiled.exceptions); !status.ok())
+  if (auto status = CompilePatterns(rule.except(), trusted, where, &compiled.exceptions);
+      !status.ok())
     return status;
   const auto path = PathField(rule.path(), where);
   if (!path.ok()) return path.status();
@@ -115,25 +126,35 @@ absl::StatusOr<CompiledRules::CompiledOwner> CompiledRules::CompileOwner(const O
   return compiled;
 }
 
-absl::Status CompiledRules::Add(const RuleSet& rules, const std::string& source) {
+absl::Status CompiledRules::Add(RuleSet rules, const std::string& source) {
+  return AddRules(std::move(rules), source, /*trusted=*/false);
+}
+
+absl::Status CompiledRules::AddTrusted(RuleSet rules, const std::string& source) {
+  return AddRules(std::move(rules), source, /*trusted=*/true);
+}
+
+absl::Status CompiledRules::AddRules(RuleSet added, const std::string& source, bool trusted) {
+  sources_.push_back(std::make_unique<const RuleSet>(std::move(added)));
+  const RuleSet& rules = *sources_.back();
   const auto in_source = [&source](const absl::Status& status) {
     return Invalid(source + ": " + std::string(status.message()));
   };
   for (const Rule& rule : rules.rule()) {
-    auto compiled = Compile(rule);
+    auto compiled = Compile(rule, trusted);
     if (!compiled.ok()) return in_source(compiled.status());
     for (const auto& pattern : compiled->names) rule_index_.Add(*pattern, rules_.size());
     rules_.push_back(*std::move(compiled));
   }
   for (const OwnerRule& owner : rules.owner()) {
-    auto compiled = CompileOwner(owner);
+    auto compiled = CompileOwner(owner, trusted);
     if (!compiled.ok()) return in_source(compiled.status());
     for (const auto& pattern : compiled->names) owner_index_.Add(*pattern, owners_.size());
     owners_.push_back(*std::move(compiled));
   }
   for (const TypeRule& type : rules.type()) {
     std::string error;
-    auto pattern = Pattern::Compile(type.name(), &error);
+    auto pattern = CompilePattern(type.name(), trusted, &error);
     if (pattern == nullptr) return in_source(Invalid("type: " + error));
     type_index_.Add(*pattern, types_.size());
     types_.push_back({std::move(pattern), type.dtype()});
@@ -182,7 +203,7 @@ bool CompiledRules::ReadGrammar(const CompiledRule& rule, const ParsedName& name
   // Where the tokens are: what "$kernel" captured, or the function's identifier.
   const Node* kernel = FindCapture(captures, "kernel");
   const Node& subject = kernel != nullptr ? *kernel : *name.root();
-  switch (rule.rule.grammar()) {
+  switch (rule.rule->grammar()) {
     case NVJET:
       return ReadNvjet(subject.text, out);
     case XMMA:
@@ -216,7 +237,7 @@ const CompiledRules::CompiledOwner* CompiledRules::FindOwner(Subject& subject, K
   const CompiledOwner* found = nullptr;
   owner_index_.FirstMatch(*subject.name.root(), subject.words, [&](size_t number, const Captures&) {
     const CompiledOwner& owner = owners_[number];
-    if (owner.rule.plain() && !subject.plain) return false;
+    if (owner.rule->plain() && !subject.plain) return false;
     if (std::count(owner.not_kinds.begin(), owner.not_kinds.end(), kind) > 0) return false;
     if (Excepted(owner.exceptions, subject)) return false;
     found = &owner;
@@ -227,12 +248,12 @@ const CompiledRules::CompiledOwner* CompiledRules::FindOwner(Subject& subject, K
 
 bool CompiledRules::Apply(const CompiledRule& rule, Subject& subject, Captures captures,
                           KernelClass* out) const {
-  if (rule.rule.plain() && !subject.plain) return false;
+  if (rule.rule->plain() && !subject.plain) return false;
   if (Excepted(rule.exceptions, subject)) return false;
   captures.emplace_back(kFunction, subject.name.root());
   KernelClass result;
   if (!ReadGrammar(rule, subject.name, captures, &result)) return false;
-  const Rule& say = rule.rule;
+  const Rule& say = *rule.rule;
   result.kind = rule.kind;
   result.rule = say.id();
   if (rule.path.has_value()) {
@@ -278,21 +299,21 @@ KernelClass CompiledRules::Classify(const ParsedName& name) const {
   if (applied) return result;
   if (const CompiledOwner* owner = FindOwner(subject, Kind::kOther)) {
     result.path = owner->path;
-    result.rule = owner->rule.id();
+    result.rule = owner->rule->id();
   }
   return result;
 }
 
 std::vector<std::string> CompiledRules::RuleIds() const {
   std::vector<std::string> ids;
-  for (const auto& rule : rules_) ids.push_back(rule.rule.id());
-  for (const auto& owner : owners_) ids.push_back(owner.rule.id());
+  for (const auto& rule : rules_) ids.push_back(rule.rule->id());
+  for (const auto& owner : owners_) ids.push_back(owner.rule->id());
   return ids;
 }
 
 void CompiledRules::Remove(std::string_view id) {
-  std::erase_if(rules_, [id](const auto& rule) { return rule.rule.id() == id; });
-  std::erase_if(owners_, [id](const auto& owner) { return owner.rule.id() == id; });
+  std::erase_if(rules_, [id](const auto& rule) { return rule.rule->id() == id; });
+  std::erase_if(owners_, [id](const auto& owner) { return owner.rule->id() == id; });
   rule_index_ = IndexOf(rules_);
   owner_index_ = IndexOf(owners_);
 }

@@ -23,7 +23,10 @@ namespace hotproof::catalog {
 class CompiledRules : public TypeNames {
  public:
   // `source` names where the rules come from, for messages: "rules.textproto: rule "x": ...".
-  absl::Status Add(const RuleSet& rules, const std::string& source);
+  absl::Status Add(RuleSet rules, const std::string& source);
+  // The same of rules whose patterns are known to be right (tests/catalog/rules_test.cc adds the built-in
+  // ones by Add): those are not compiled before they are needed.
+  absl::Status AddTrusted(RuleSet rules, const std::string& source);
 
   KernelClass Classify(const ParsedName& name) const;
   std::string DtypeOf(const Node& node) const override;
@@ -36,13 +39,13 @@ class CompiledRules : public TypeNames {
  private:
   using Patterns = std::vector<std::unique_ptr<const Pattern>>;
   struct CompiledRule {
-    Rule rule;
+    const Rule* rule = nullptr;
     Patterns names, exceptions;
     std::optional<Path> path;  // nothing: the owner's
     Kind kind = Kind::kOther;
   };
   struct CompiledOwner {
-    OwnerRule rule;
+    const OwnerRule* rule = nullptr;
     Patterns names, exceptions;
     Path path = Path::kUnknown;
     std::vector<Kind> not_kinds;
@@ -58,8 +61,9 @@ class CompiledRules : public TypeNames {
     std::string dtype;
   };
 
-  static absl::StatusOr<CompiledRule> Compile(const Rule& rule);
-  static absl::StatusOr<CompiledOwner> CompileOwner(const OwnerRule& rule);
+  absl::Status AddRules(RuleSet rules, const std::string& source, bool trusted);
+  static absl::StatusOr<CompiledRule> Compile(const Rule& rule, bool trusted);
+  static absl::StatusOr<CompiledOwner> CompileOwner(const OwnerRule& rule, bool trusted);
   static bool Excepted(const Patterns& exceptions, Subject& subject);
   // `captures`: of the name pattern that matched. False if the rule does not apply after all.
   bool Apply(const CompiledRule& rule, Subject& subject, Captures captures, KernelClass* out) const;
@@ -69,6 +73,8 @@ class CompiledRules : public TypeNames {
   std::string DtypeField(const std::string& field, const Captures& captures) const;
   std::string ElementDtype(const Node& function) const;
 
+  // What the others refer to.
+  std::vector<std::unique_ptr<const RuleSet>> sources_;
   // In the order in which they are tried; the indexes know each by its place.
   std::vector<CompiledRule> rules_;
   std::vector<CompiledOwner> owners_;

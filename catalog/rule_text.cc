@@ -7,8 +7,6 @@
 #include <cstring>
 #include <fstream>
 
-#include "catalog/builtin_rules.h"
-
 namespace hotproof::catalog {
 namespace {
 
@@ -59,19 +57,25 @@ absl::StatusOr<RuleSet> ReadRulesFile(const std::string& path) {
   return ParseRules(*text, path);
 }
 
+absl::StatusOr<RuleSet> ReadBuiltin(const BuiltinRules& builtin) {
+  RuleSet rules;
+  if (!rules.ParseFromArray(builtin.message.data(), static_cast<int>(builtin.message.size()))) {
+    return absl::InternalError(std::string(builtin.file) + ": was not compiled into the program whole");
+  }
+  return rules;
+}
+
 absl::StatusOr<CompiledRules> LoadRules(const RuleSet* extra, const std::string& extra_source) {
   CompiledRules compiled;
-  const auto add = [&compiled](const absl::StatusOr<RuleSet>& rules, const std::string& source) {
-    return rules.ok() ? compiled.Add(*rules, source) : rules.status();
-  };
   if (extra != nullptr) {
     const absl::Status status = compiled.Add(*extra, extra_source);
     if (!status.ok()) return status;
   }
   for (const BuiltinRules& builtin : AllBuiltinRules()) {
-    const std::string source(builtin.file);
-    if (const auto status = add(ParseRules(builtin.text, source), source); !status.ok())
-      return status;
+    auto rules = ReadBuiltin(builtin);
+    if (!rules.ok()) return rules.status();
+    const absl::Status status = compiled.AddTrusted(*std::move(rules), std::string(builtin.file));
+    if (!status.ok()) return status;
   }
   return compiled;
 }

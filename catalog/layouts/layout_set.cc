@@ -26,7 +26,7 @@ absl::StatusOr<LayoutSet> LayoutSet::Load(const RuleSet* extra, const std::strin
     if (auto status = set.Add(*extra, extra_source); !status.ok()) return status;
   }
   for (const BuiltinRules& builtin : AllBuiltinLayouts()) {
-    auto rules = ParseRules(builtin.text, std::string(builtin.file));
+    const auto rules = ReadBuiltin(builtin);
     if (!rules.ok()) return rules.status();
     if (auto status = set.Add(*rules, std::string(builtin.file)); !status.ok()) return status;
   }

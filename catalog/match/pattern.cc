@@ -1,13 +1,35 @@
 #include "catalog/match/pattern.h"
 
+#include <algorithm>
 #include <span>
 
 #include "catalog/match/pattern_terms.h"
 
 namespace hotproof::catalog {
 
-Pattern::Pattern() = default;
+Pattern::Pattern(std::string_view text) : text_(text), requirement_(RequirementOf(text)) {}
 Pattern::~Pattern() = default;
+
+std::unique_ptr<const Pattern> Pattern::Compile(std::string_view text, std::string* error) {
+  Compiled compiled = CompileText(text, error);
+  if (!error->empty()) return nullptr;
+  std::unique_ptr<Pattern> pattern(new Pattern(text));
+  pattern->compiled_ = std::move(compiled);
+  pattern->text_ = {};
+  return pattern;
+}
+
+std::unique_ptr<const Pattern> Pattern::Later(std::string_view text) {
+  return std::unique_ptr<const Pattern>(new Pattern(text));
+}
+
+const Pattern::Compiled& Pattern::compiled() const {
+  std::call_once(once_, [this] {
+    std::string error;
+    if (compiled_.root == nullptr) compiled_ = CompileText(text_, &error);
+  });
+  return compiled_;
+}
 
 std::span<const Word> WordCache::Words(const Node& node) {
   for (size_t i = 0; i < count_; ++i) {
@@ -126,28 +148,62 @@ class Matcher {
   Captures* captures_;
 };
 
+// The components of the qualified name that `text` is, without their arguments: "a", "{b c}", "**".
+std::vector<std::string_view> OuterComponents(std::string_view text) {
+  const auto trim = [](std::string_view part) {
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    return part.substr(0, part.find_last_not_of(' ') + 1);
+  };
+  text = trim(text);
+  if (text.starts_with('$')) text = trim(text.substr(text.find(':') + 1));
+  std::vector<std::string_view> components;
+  size_t begin = 0, end = text.npos;  // of the component; its arguments begin at the end
+  int depth = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    const bool at_end = i == text.size();
+    if (at_end || (depth == 0 && text.substr(i).starts_with("::"))) {
+      components.push_back(trim(text.substr(begin, std::min(end, i) - begin)));
+      begin = ++i + 1;
+      end = text.npos;
+    } else if (text[i] == '{') {
+      i = std::min(text.find('}', i), text.size() - 1);  // words may hold anything
+    } else if (text[i] == '<') {
+      if (depth++ == 0) end = i;
+    } else if (text[i] == '>') {
+      --depth;
+    }
+  }
+  return components;
+}
+
+std::string_view WordsOf(std::string_view component) {
+  return component.substr(1, component.find('}') - 1);
+}
+
 }  // namespace
 
 bool Pattern::Match(const Node& node, WordCache& words, Captures* captures) const {
   captures->clear();
-  return Matcher(words, captures).MatchTerm(*root_, node);
+  return Matcher(words, captures).MatchTerm(*compiled().root, node);
 }
 
 bool Pattern::MayMatch(std::string_view identifier, uint64_t word_bits) const {
-  const auto& last = root_->components.back();
+  const auto& last = compiled().root->components.back();
   if (last.any_components || last.lambda) return true;
   return last.words != nullptr ? last.words->MayMatch(word_bits) : last.identifier == identifier;
 }
 
-Pattern::Requirement Pattern::RequirementOf() const {
+Pattern::Requirement Pattern::RequirementOf(std::string_view text) {
   using Kind = Requirement::Kind;
-  const auto& last = root_->components.back();
-  if (last.any_components || last.lambda) return {};
-  if (last.words == nullptr) return {Kind::kIdentifier, {HashOf(last.identifier)}};
-  if (auto words = last.words->RequiredWords(); !words.empty()) return {Kind::kWord, words};
-  const auto& first = root_->components.front();
-  if (&first == &last || first.identifier.empty()) return {};
-  return {Kind::kOutermostScope, {HashOf(first.identifier)}};
+  const std::vector<std::string_view> components = OuterComponents(text);
+  const std::string_view first = components.front(), last = components.back();
+  if (last == "**" || last == "[lambda]") return {};
+  if (!last.starts_with('{')) return {Kind::kIdentifier, {HashOf(last)}};
+  if (auto words = WordPattern::RequiredWords(WordsOf(last)); !words.empty()) {
+    return {Kind::kWord, std::move(words)};
+  }
+  if (components.size() == 1 || first == "**" || first.starts_with('{')) return {};
+  return {Kind::kOutermostScope, {HashOf(first)}};
 }
 
 }  // namespace hotproof::catalog

@@ -4,11 +4,12 @@
 //   cutlass::device_kernel<**::{cutlass 3x gemm *}<$a, _, _, $tile, ...>::GemmKernel>
 //   **::{* rms norm *}<$type, ...>
 //
-// Compiled once, then immutable: Match is const and safe on any thread.
+// Match is const and safe on any thread.
 #pragma once
 
 #include <array>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,12 +46,15 @@ class Pattern {
 
   // Null and a message in `error` if the text is no pattern.
   static std::unique_ptr<const Pattern> Compile(std::string_view text, std::string* error);
+  // Of text that is known to be a pattern and outlives this: compiled when it is first held against a
+  // name, for few names need more than a few of all patterns.
+  static std::unique_ptr<const Pattern> Later(std::string_view text);
   ~Pattern();
 
   // `captures` is meaningful only if it matches.
   bool Match(const Node& node, WordCache& words, Captures* captures) const;
   // The names that it captures.
-  const std::vector<std::string>& capture_names() const { return capture_names_; }
+  const std::vector<std::string>& capture_names() const { return compiled().capture_names; }
   // A cheap first test: false only if no function of this identifier can match. `word_bits` is
   // WordBits of the identifier's words.
   bool MayMatch(std::string_view identifier, uint64_t word_bits) const;
@@ -61,13 +65,24 @@ class Pattern {
     Kind kind = Kind::kNothing;
     std::vector<uint64_t> hashes;  // HashOf the text; one of them
   };
-  Requirement RequirementOf() const;
+  // Of the pattern that `text` is, without compiling it.
+  static Requirement RequirementOf(std::string_view text);
+  const Requirement& requirement() const { return requirement_; }
 
  private:
   friend class PatternParser;
-  Pattern();
-  std::unique_ptr<const Term> root_;
-  std::vector<std::string> capture_names_;
+  struct Compiled {
+    std::unique_ptr<const Term> root;
+    std::vector<std::string> capture_names;
+  };
+  explicit Pattern(std::string_view text);
+  static Compiled CompileText(std::string_view text, std::string* error);
+  const Compiled& compiled() const;
+
+  std::string_view text_;  // of Later()
+  Requirement requirement_;
+  mutable std::once_flag once_;
+  mutable Compiled compiled_;
 };
 
 }  // namespace hotproof::catalog

@@ -15,7 +15,7 @@ void PatternIndex::Positions::Insert(const Positions& others) {
 void PatternIndex::Add(const Pattern& pattern, size_t entry) {
   const size_t position = patterns_.size();
   patterns_.push_back({&pattern, entry});
-  const Pattern::Requirement requirement = pattern.RequirementOf();
+  const Pattern::Requirement& requirement = pattern.requirement();
   const auto add_to = [&](Map& map) {
     for (const uint64_t hash : requirement.hashes) map[hash].Insert(position);
   };

@@ -6,7 +6,8 @@ namespace hotproof::catalog {
 
 class PatternParser {
  public:
-  PatternParser(std::string_view text, Pattern* pattern) : text_(text), pattern_(pattern) {}
+  PatternParser(std::string_view text, std::vector<std::string>* capture_names)
+      : text_(text), capture_names_(capture_names) {}
 
   std::unique_ptr<Pattern::Term> Parse(std::string* error) {
     auto term = ParseTerm();
@@ -44,7 +45,7 @@ class PatternParser {
     if (Consume("$")) {
       capture = TakeIdentifier();
       if (capture.empty()) Fail("a capture needs a name");
-      pattern_->capture_names_.push_back(capture);
+      capture_names_->push_back(capture);
       if (!Consume(":")) {
         term->capture = capture;
         return term;
@@ -140,17 +141,15 @@ class PatternParser {
   }
 
   std::string_view text_;
-  Pattern* pattern_;
+  std::vector<std::string>* capture_names_;
   size_t at_ = 0;
   std::string error_;
 };
 
-std::unique_ptr<const Pattern> Pattern::Compile(std::string_view text, std::string* error) {
-  std::unique_ptr<Pattern> pattern(new Pattern());
-  auto root = PatternParser(text, pattern.get()).Parse(error);
-  if (!error->empty()) return nullptr;
-  pattern->root_ = std::move(root);
-  return pattern;
+Pattern::Compiled Pattern::CompileText(std::string_view text, std::string* error) {
+  Compiled compiled;
+  compiled.root = PatternParser(text, &compiled.capture_names).Parse(error);
+  return compiled;
 }
 
 }  // namespace hotproof::catalog

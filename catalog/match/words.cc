@@ -46,6 +46,14 @@ bool GlobMatches(std::string_view glob, std::string_view text) {
   return g == glob.size();
 }
 
+// Takes the next part of `text` that is not empty, up to `separator` or the end; false: there is none.
+bool NextToken(std::string_view* text, char separator, std::string_view* token) {
+  text->remove_prefix(std::min(text->find_first_not_of(separator), text->size()));
+  *token = text->substr(0, text->find(separator));
+  text->remove_prefix(token->size());
+  return !token->empty();
+}
+
 }  // namespace
 
 uint64_t HashOf(std::string_view text) {
@@ -83,25 +91,14 @@ uint64_t WordBits(std::span<const Word> words) {
 }
 
 WordPattern::WordPattern(std::string_view pattern) {
-  size_t at = 0;
-  while (at < pattern.size()) {
-    if (pattern[at] == ' ') {
-      ++at;
-      continue;
-    }
-    const size_t end = std::min(pattern.find(' ', at), pattern.size());
-    std::string_view token = pattern.substr(at, end - at);
-    at = end;
+  for (std::string_view token; NextToken(&pattern, ' ', &token);) {
     Step step;
     step.any_words = token == "*";
     if (!step.any_words) step.bits = 0;
-    while (!step.any_words && !token.empty()) {
-      const size_t bar = std::min(token.find('|'), token.size());
-      const std::string_view word = token.substr(0, bar);
+    for (std::string_view word; !step.any_words && NextToken(&token, '|', &word);) {
       const bool is_glob = word.find('%') != std::string_view::npos;
       step.alternatives.push_back({std::string(word), HashOf(word), is_glob});
       step.bits |= is_glob ? ~uint64_t{0} : WordBit(HashOf(word));
-      token.remove_prefix(std::min(bar + 1, token.size()));
     }
     steps_.push_back(std::move(step));
   }
@@ -114,17 +111,18 @@ bool WordPattern::MayMatch(uint64_t word_bits) const {
   return true;
 }
 
-std::vector<uint64_t> WordPattern::RequiredWords() const {
-  const auto is_glob = [](const Alternative& alternative) { return alternative.is_glob; };
-  const Step* fewest = nullptr;
-  for (const Step& step : steps_) {
-    const auto& words = step.alternatives;
-    if (step.any_words || std::any_of(words.begin(), words.end(), is_glob)) continue;
-    if (fewest == nullptr || words.size() < fewest->alternatives.size()) fewest = &step;
+std::vector<uint64_t> WordPattern::RequiredWords(std::string_view pattern) {
+  std::string_view fewest;  // the step with the fewest alternatives
+  ptrdiff_t fewest_bars = 0;
+  for (std::string_view token; NextToken(&pattern, ' ', &token);) {
+    if (token == "*" || token.find('%') != token.npos) continue;
+    const ptrdiff_t bars = std::count(token.begin(), token.end(), '|');
+    if (!fewest.empty() && bars >= fewest_bars) continue;
+    fewest = token;
+    fewest_bars = bars;
   }
   std::vector<uint64_t> hashes;
-  if (fewest == nullptr) return hashes;
-  for (const Alternative& alternative : fewest->alternatives) hashes.push_back(alternative.hash);
+  for (std::string_view word; NextToken(&fewest, '|', &word);) hashes.push_back(HashOf(word));
   return hashes;
 }
 

@@ -50,9 +50,9 @@ class WordPattern {
   explicit WordPattern(std::string_view pattern);
   bool Matches(std::span<const Word> words) const;
   bool MayMatch(uint64_t word_bits) const;
-  // The hashes of words of which every matching identifier has at least one; empty if there are no
-  // such words.
-  std::vector<uint64_t> RequiredWords() const;
+  // The hashes of words of which every identifier that matches `pattern` has at least one; empty if
+  // there are no such words.
+  static std::vector<uint64_t> RequiredWords(std::string_view pattern);
 
  private:
   struct Alternative {

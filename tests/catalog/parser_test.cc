@@ -166,6 +166,34 @@ TEST(Pattern, MatchesStructureNotText) {
   EXPECT_FALSE(Matches("**::{* gemm *}", "void f<my_gemm>(my_gemm)"));
 }
 
+// What the index asks for is read from the text alone; without it a pattern would never be tried.
+TEST(Pattern, SaysWhatItRequiresWithoutBeingCompiled) {
+  using Kind = Pattern::Requirement::Kind;
+  const auto required = [](const char* text) { return Pattern::RequirementOf(text); };
+  for (const char* text : {"f", "a::f<b::g<1>, (c::d)1>", " $x: **::f ", "{* x *}::f <$t>", "a<b>::f"}) {
+    EXPECT_EQ(required(text).kind, Kind::kIdentifier) << text;
+    EXPECT_THAT(required(text).hashes, ElementsAre(HashOf("f"))) << text;
+  }
+  EXPECT_THAT(required("**::{* x|y|z gemm|gemv *}<{f}>").hashes,
+              ElementsAre(HashOf("gemm"), HashOf("gemv")));
+  EXPECT_EQ(required("a::{sm% *}").kind, Kind::kOutermostScope);
+  EXPECT_THAT(required("a<1>::b::{*}").hashes, ElementsAre(HashOf("a")));
+  for (const char* text : {"**::{*}", "{*}", "a::**", "a::[lambda]", "{x y}::{%}"}) {
+    EXPECT_EQ(required(text).kind, Kind::kNothing) << text;
+  }
+}
+
+TEST(Pattern, CompiledLaterMatchesAsWell) {
+  const auto pattern = Pattern::Later("a::f<$n, ...>");
+  const ParsedName name("void a::f<128u, float>(int)"), other("void b::f<128u>(int)");
+  WordCache words;
+  Captures captures;
+  EXPECT_FALSE(pattern->Match(*other.root(), words, &captures));
+  ASSERT_TRUE(pattern->Match(*name.root(), words, &captures));
+  EXPECT_EQ(captures[0].second->text, "128");
+  EXPECT_THAT(pattern->capture_names(), ElementsAre("n"));
+}
+
 TEST(Pattern, CapturesNodes) {
   std::string error;
   const auto pattern = Pattern::Compile("f<$n, $t:@, ...>", &error);

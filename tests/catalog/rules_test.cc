@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 RuleSet AllRules() {
   RuleSet all;
   for (const BuiltinRules& file : AllBuiltinRules()) {
-    auto rules = ParseRules(file.text, std::string(file.file));
+    const auto rules = ReadBuiltin(file);
     EXPECT_TRUE(rules.ok()) << rules.status();
     all.MergeFrom(*rules);
   }
@@ -42,6 +42,17 @@ bool SomeRowFails(const CompiledRules& rules) {
     if (!Differences(ExpectationOf(kernel), Classify(rules, kernel.demangled)).empty()) return true;
   }
   return false;
+}
+
+// The program takes their patterns for right.
+TEST(Rules, TheBuiltInOnesAreRight) {
+  for (const BuiltinRules& file : AllBuiltinRules()) {
+    CompiledRules rules;
+    const auto read = ReadBuiltin(file);
+    ASSERT_TRUE(read.ok()) << read.status();
+    const auto status = rules.Add(*read, std::string(file.file));
+    EXPECT_TRUE(status.ok()) << status;
+  }
 }
 
 TEST(Rules, IdsAreUnique) {
