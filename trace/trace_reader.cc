@@ -229,7 +229,8 @@ absl::Status Reader::LoadFile(uint32_t index, TableBuilder& builder, UnknownFiel
     const bool begins_trace = begins_file && index == 0;
     if (continues && begins_trace) next_sequence_ = chunk->head.sequence();
     if (!CheckSequence(*chunk, builder)) continue;
-    unknown.Find(chunk->head, chunk->offset_bytes);
+    const Header& header = chunk->head.has_header() ? chunk->head.header() : tables_.header;
+    if (header.format_minor() > kFormatMinor) unknown.Find(chunk->head, chunk->offset_bytes);
     if (continues && !begins_trace) {
       if (!begins_file) {
         builder.NoteLostChunk();
