@@ -105,7 +105,7 @@ absl::StatusOr<CompiledRules::CompiledRule> CompiledRules::Compile(const Rule& r
 }
 
 absl::StatusOr<CompiledRules::CompiledOwner> CompiledRules::CompileOwner(const OwnerRule& rule,
-                                                                        bool trusted) {
+                                                                         bool trusted) {
   CompiledOwner compiled;
   compiled.rule = &rule;
   const std::string where = "owner \"" + rule.id() + "\": ";

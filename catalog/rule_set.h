@@ -24,8 +24,8 @@ class CompiledRules : public TypeNames {
  public:
   // `source` names where the rules come from, for messages: "rules.textproto: rule "x": ...".
   absl::Status Add(RuleSet rules, const std::string& source);
-  // The same of rules whose patterns are known to be right (tests/catalog/rules_test.cc adds the built-in
-  // ones by Add): those are not compiled before they are needed.
+  // The same of rules whose patterns are known to be right (tests/catalog/rules_test.cc adds the
+  // built-in ones by Add): those are not compiled before they are needed.
   absl::Status AddTrusted(RuleSet rules, const std::string& source);
 
   KernelClass Classify(const ParsedName& name) const;

@@ -60,7 +60,8 @@ absl::StatusOr<RuleSet> ReadRulesFile(const std::string& path) {
 absl::StatusOr<RuleSet> ReadBuiltin(const BuiltinRules& builtin) {
   RuleSet rules;
   if (!rules.ParseFromArray(builtin.message.data(), static_cast<int>(builtin.message.size()))) {
-    return absl::InternalError(std::string(builtin.file) + ": was not compiled into the program whole");
+    return absl::InternalError(std::string(builtin.file) +
+                               ": was not compiled into the program whole");
   }
   return rules;
 }

@@ -13,7 +13,8 @@ namespace hotproof::catalog {
 // `source` is the file's name, for messages that say where the mistake is.
 absl::StatusOr<RuleSet> ParseRules(std::string_view text, const std::string& source);
 
-// Of a user's file, which may be a pipe: reading it again is no use. Errors: unreadable, empty, no rules.
+// Of a user's file, which may be a pipe: reading it again is no use. Errors: unreadable, empty, no
+// rules.
 absl::StatusOr<RuleSet> ReadRulesFile(const std::string& path);
 
 // What was compiled into the program, which the build has checked.

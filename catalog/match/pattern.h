@@ -46,8 +46,8 @@ class Pattern {
 
   // Null and a message in `error` if the text is no pattern.
   static std::unique_ptr<const Pattern> Compile(std::string_view text, std::string* error);
-  // Of text that is known to be a pattern and outlives this: compiled when it is first held against a
-  // name, for few names need more than a few of all patterns.
+  // Of text that is known to be a pattern and outlives this: compiled when it is first held against
+  // a name, for few names need more than a few of all patterns.
   static std::unique_ptr<const Pattern> Later(std::string_view text);
   ~Pattern();
 

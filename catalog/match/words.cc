@@ -46,7 +46,8 @@ bool GlobMatches(std::string_view glob, std::string_view text) {
   return g == glob.size();
 }
 
-// Takes the next part of `text` that is not empty, up to `separator` or the end; false: there is none.
+// Takes the next part of `text` that is not empty, up to `separator` or the end; false: there is
+// none.
 bool NextToken(std::string_view* text, char separator, std::string_view* token) {
   text->remove_prefix(std::min(text->find_first_not_of(separator), text->size()));
   *token = text->substr(0, text->find(separator));

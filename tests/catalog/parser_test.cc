@@ -170,7 +170,8 @@ TEST(Pattern, MatchesStructureNotText) {
 TEST(Pattern, SaysWhatItRequiresWithoutBeingCompiled) {
   using Kind = Pattern::Requirement::Kind;
   const auto required = [](const char* text) { return Pattern::RequirementOf(text); };
-  for (const char* text : {"f", "a::f<b::g<1>, (c::d)1>", " $x: **::f ", "{* x *}::f <$t>", "a<b>::f"}) {
+  for (const char* text :
+       {"f", "a::f<b::g<1>, (c::d)1>", " $x: **::f ", "{* x *}::f <$t>", "a<b>::f"}) {
     EXPECT_EQ(required(text).kind, Kind::kIdentifier) << text;
     EXPECT_THAT(required(text).hashes, ElementsAre(HashOf("f"))) << text;
   }
