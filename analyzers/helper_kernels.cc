@@ -96,6 +96,15 @@ std::vector<uint32_t> GraphHelperOwners(const TraceIndex& index,
   return owners;
 }
 
+EagerHelpers::EagerHelpers(const TraceIndex& index)
+    : index_(&index), is_plain_(index.site_count()) {
+  for (uint32_t site = 0; site < is_plain_.size(); ++site) {
+    const Kind kind = index.kind_of_site(site);
+    is_plain_[site] = kind != Kind::kGemm && kind != Kind::kGemmReduce && kind != Kind::kQuant &&
+                      index.call_of_site(site) == 0;
+  }
+}
+
 void EagerHelpers::Break(uint32_t stream) {
   if (stream >= streams_.size()) return;
   streams_[stream].last_gemm_site = 0;
@@ -118,6 +127,10 @@ void EagerHelpers::Add(uint32_t stream_id, uint32_t site, bool steady, uint64_t 
     return;
   }
   stream.last_start_ns = start_ns;
+  if (is_plain_[site]) {
+    stream.last_gemm_site = stream.pending_count = 0;
+    return;
+  }
   const Pending self{site, steady, exclusive_ns};
   const Kind kind = index_->kind_of_site(site);
   if (kind != Kind::kGemm && IsOfOneCall(*index_, site, stream.last_gemm_site)) {

@@ -34,7 +34,7 @@ std::vector<uint32_t> GraphHelperOwners(const TraceIndex& index,
 // Watches eager records in the order of the trace and gives helpers to GEMMs.
 class EagerHelpers {
  public:
-  explicit EagerHelpers(const TraceIndex& index) : index_(&index) {}
+  explicit EagerHelpers(const TraceIndex& index);
 
   // One timed record; `site` 0 or a graph record only breaks the sequence (see Break).
   void Add(uint32_t stream, uint32_t site, bool steady, uint64_t start_ns, uint64_t exclusive_ns);
@@ -59,6 +59,7 @@ class EagerHelpers {
   void Give(const Pending& helper, uint32_t gemm_site);
 
   const TraceIndex* index_;
+  std::vector<char> is_plain_;  // by site: neither a GEMM nor ever a helper
   std::vector<Stream> streams_;
   Owned owned_;
 };

@@ -13,6 +13,17 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+uint64_t IdOf(uint64_t id) { return id; }
+uint64_t IdOf(const trace::RecordGroup& group) { return group.correlation_id; }
+
+// Each id larger than the one before it.
+template <typename T>
+bool IsAscending(const std::vector<T>& entries) {
+  bool ascending = true;
+  for (size_t i = 1; i < entries.size(); ++i) ascending &= IdOf(entries[i - 1]) < IdOf(entries[i]);
+  return ascending;
+}
+
 // The order of open launches and of what arrives for them.
 std::pair<uint64_t, uint32_t> Key(const auto& open) {
   return {open.correlation_id, open.target.wire()};
@@ -46,8 +57,18 @@ std::unique_ptr<Analyzer> LaunchMatching::Init() const {
 
 // Most launches begin and end in one chunk: those are settled here, whatever other chunks hold.
 void LaunchMatching::Fold(const Chunk& chunk) {
-  ListLaunches(chunk.runs);
-  CollectGroups(chunk.runs);
+  const trace::ChunkRuns& runs = chunk.runs;
+  CountGroups(runs);
+  latest_.assign(last_recorded_.size(), 0);
+  latest_anywhere_ = 0;
+  listed_.clear();
+  seen_.clear();
+  if (IsAscending(runs.launch_correlation_id) && IsAscending(runs.groups)) {
+    SettleAscending(runs);
+  } else {
+    for (size_t i = 0; i < runs.launch_correlation_id.size(); ++i) List(runs, i);
+    for (size_t i = 0; i < runs.groups.size(); ++i) See(runs, i);
+  }
   for (std::vector<Open>* part : {&listed_, &seen_}) {
     const auto earlier = [](const Open& a, const Open& b) { return Key(a) < Key(b); };
     if (!std::is_sorted(part->begin(), part->end(), earlier)) {
@@ -55,10 +76,50 @@ void LaunchMatching::Fold(const Chunk& chunk) {
     }
   }
   MergeSorted(listed_, seen_, open_);
-  latest_.assign(last_recorded_.size(), 0);
-  latest_anywhere_ = 0;
   NoteLatest(open_, latest_, latest_anywhere_);
   CloseComplete(/*most_open=*/SIZE_MAX);
+}
+
+// One thread that launches on one stream: launches and groups are in one order, no id comes twice,
+// and what is complete needs no sorting.
+void LaunchMatching::SettleAscending(const trace::ChunkRuns& runs) {
+  const size_t launches = runs.launch_correlation_id.size(), groups = runs.groups.size();
+  uint64_t settled = 0;  // on `device`
+  uint32_t device = 0;
+  const auto give = [&] {
+    if (settled == 0) return;
+    MatchCounts& counts = At(result_.devices, device);
+    counts.expected += settled;
+    counts.recorded += settled;
+    settled = 0;
+  };
+  size_t launch = 0, group = 0;
+  while (launch < launches && group < groups) {
+    const uint64_t id = runs.launch_correlation_id[launch];
+    const trace::RecordGroup& of = runs.groups[group];
+    if (id != of.correlation_id) {
+      id < of.correlation_id ? List(runs, launch++) : See(runs, group++);
+      continue;
+    }
+    const uint32_t stream = runs.launch_stream[launch];
+    if (of.target != runs.launch_target[launch] || groups_[group].untimed != 0 ||
+        !IsComplete(of.target, groups_[group])) {
+      List(runs, launch++);
+      See(runs, group++);
+      continue;
+    }
+    const uint32_t on = index_->device_of_stream(stream != 0 ? stream : of.stream);
+    if (on != device) give();
+    device = on;
+    settled += groups_[group].seen;
+    latest_anywhere_ = id;  // they ascend
+    if (stream < latest_.size()) latest_[stream] = id;
+    ++launch;
+    ++group;
+  }
+  give();
+  while (launch < launches) List(runs, launch++);
+  while (group < groups) See(runs, group++);
 }
 
 void LaunchMatching::FoldInOrder(const Chunk&, Analyzer& folded) {
@@ -82,28 +143,36 @@ void LaunchMatching::Merge(const Analyzer& other) {
   result_.records_without_site += theirs.records_without_site;
 }
 
-void LaunchMatching::ListLaunches(const trace::ChunkRuns& runs) {
-  listed_.clear();
-  for (size_t i = 0; i < runs.launch_correlation_id.size(); ++i) {
-    const uint32_t stream = runs.launch_stream[i];
-    listed_.push_back({runs.launch_correlation_id[i], runs.launch_target[i], stream,
-                       index_->device_of_stream(stream), 1, 0, 0, 0});
-  }
+void LaunchMatching::List(const trace::ChunkRuns& runs, size_t launch) {
+  const uint32_t stream = runs.launch_stream[launch];
+  listed_.push_back({runs.launch_correlation_id[launch], runs.launch_target[launch], stream,
+                     index_->device_of_stream(stream), 1, 0, 0, 0});
 }
 
-void LaunchMatching::CollectGroups(const trace::ChunkRuns& runs) {
-  seen_.clear();
-  for (const trace::RecordGroup& group : runs.groups) {
-    seen_.push_back({group.correlation_id, group.target, 0, index_->device_of_stream(group.stream),
-                     0, 0, 0, 0});
-  }
+void LaunchMatching::See(const trace::ChunkRuns& runs, size_t group) {
+  const GroupCounts& counts = groups_[group];
+  if (counts.seen == 0) return;
+  const trace::RecordGroup& of = runs.groups[group];
+  seen_.push_back({of.correlation_id, of.target, 0, index_->device_of_stream(of.stream), 0,
+                   counts.seen, counts.untimed, counts.digest});
+}
+
+void LaunchMatching::CountGroups(const trace::ChunkRuns& runs) {
+  groups_.assign(runs.groups.size(), {});
   for (const trace::Run& run : runs.runs) {
+    if (run.own_groups) {
+      for (uint32_t i = 0; i < run.count; ++i) {
+        ++groups_[run.group + i].seen;
+        groups_[run.group + i].digest += digests_[1];
+      }
+      continue;
+    }
     result_.records_without_site += WithoutSite(run);
     if (!run.target.is_known()) {
       result_.records_without_launch += run.count;
       continue;
     }
-    Open& group = seen_[run.group];
+    GroupCounts& group = groups_[run.group];
     group.seen += run.count;
     group.digest += run.target.is_graph() ? digests_[run.node + run.count] - digests_[run.node]
                                           : run.count * digests_[1];
@@ -114,12 +183,11 @@ void LaunchMatching::CollectGroups(const trace::ChunkRuns& runs) {
       ++result_.records_without_launch;
       continue;
     }
-    Open& group = seen_[runs.untimed_group[i]];
+    GroupCounts& group = groups_[runs.untimed_group[i]];
     ++group.seen;
     ++group.untimed;
     group.digest += Mix(runs.untimed_node[i]);
   }
-  std::erase_if(seen_, [](const Open& group) { return group.seen == 0; });
 }
 
 uint64_t LaunchMatching::WithoutSite(const trace::Run& run) const {
@@ -174,6 +242,12 @@ bool LaunchMatching::IsComplete(const Open& open) const {
   const uint32_t executions = index_->ExecutionsOf(open.target);
   return open.listed > 0 && open.seen == uint64_t{open.listed} * executions &&
          open.digest == open.listed * digests_[executions];
+}
+
+// Of a launch that was listed once.
+bool LaunchMatching::IsComplete(trace::Target target, const GroupCounts& counts) const {
+  const uint32_t executions = index_->ExecutionsOf(target);
+  return executions != 0 && counts.seen == executions && counts.digest == digests_[executions];
 }
 
 void LaunchMatching::CloseComplete(size_t most_open) {

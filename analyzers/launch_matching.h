@@ -61,8 +61,16 @@ class LaunchMatching : public Analyzer {
     uint64_t untimed;
     uint64_t digest;  // sum over the seen nodes; tells a duplicate from a missing one
   };
-  void ListLaunches(const trace::ChunkRuns& runs);
-  void CollectGroups(const trace::ChunkRuns& runs);
+  // Of one of a chunk's groups.
+  struct GroupCounts {
+    uint64_t digest = 0;
+    uint32_t seen = 0, untimed = 0;
+  };
+  void CountGroups(const trace::ChunkRuns& runs);
+  bool IsComplete(trace::Target target, const GroupCounts& counts) const;
+  void SettleAscending(const trace::ChunkRuns& runs);
+  void List(const trace::ChunkRuns& runs, size_t launch);
+  void See(const trace::ChunkRuns& runs, size_t group);
   uint64_t WithoutSite(const trace::Run& run) const;
   static void MergeSorted(const std::vector<Open>& older, const std::vector<Open>& newer,
                           std::vector<Open>& merged);
@@ -78,6 +86,7 @@ class LaunchMatching : public Analyzer {
   std::vector<char> has_unknown_node_;  // by graph id
   std::vector<Open> open_;  // by Key; a worker's: what is left open of the chunk it took last
   std::vector<Open> listed_, seen_, scratch_;
+  std::vector<GroupCounts> groups_;
   // Of that chunk:
   std::vector<uint64_t> latest_;
   uint64_t latest_anywhere_ = 0;

@@ -49,9 +49,19 @@ size_t SlotTimes::instance_bytes() const {
   return index_->slot_count() * kBySlot + index_->site_count() * kBySite;
 }
 
-uint32_t SlotTimes::SlotAt(const trace::Run& run, uint32_t record) const {
+uint32_t SlotTimes::SlotAt(const trace::ChunkRuns& runs, const trace::Run& run,
+                           uint32_t record) const {
+  if (run.own_groups) {
+    const trace::Target target = runs.groups[run.GroupOf(record)].target;
+    return index_->SlotOf(target, 0, target.id());
+  }
   if (!run.sites_by_node) return index_->SlotOf(run.target, run.node, run.site);
   return index_->first_slot_of_graph(run.target.id()) + run.node + (record - run.begin);
+}
+
+bool SlotTimes::IsSteady(const trace::ChunkRuns& runs, const trace::Run& run,
+                         uint32_t record) const {
+  return index_->phases().IsSteady(runs.groups[run.GroupOf(record)].correlation_id);
 }
 
 SlotTimes::Device& SlotTimes::DeviceOf(uint32_t stream, std::vector<Device>& devices) const {
@@ -92,6 +102,8 @@ void SlotTimes::Fold(const Chunk& chunk) {
         std::clamp<size_t>(kept_.alone_count, run.begin, run.begin + run.count) - run.begin);
     if (run.sites_by_node && in_range) {
       FoldReplay(chunk, run, alone_count);
+    } else if (run.own_groups && in_range) {
+      FoldEager(chunk, run, alone_count);
     } else {
       FoldOthers(chunk, run, alone_count);
     }
@@ -103,8 +115,8 @@ void SlotTimes::Fold(const Chunk& chunk) {
 // The inner loop: one graph's nodes in order, on one stream. In blocks that stay in the first
 // cache, each pass over them simple enough for the compiler to take several records at a time.
 void SlotTimes::FoldReplay(const Chunk& chunk, const trace::Run& run, uint32_t alone_count) {
-  const uint32_t slot = SlotAt(run, run.begin);
-  const bool steady = index_->phases().IsSteady(chunk.runs.groups[run.group].correlation_id);
+  const uint32_t slot = SlotAt(chunk.runs, run, run.begin);
+  const bool steady = IsSteady(chunk.runs, run, run.begin);
   SiteDurations& durations = result_.durations[steady];
   Device& device = DeviceOf(run.stream, kept_.devices);
   replays_[steady].steps[slot] += 1;
@@ -162,15 +174,45 @@ void SlotTimes::NoteStream(const trace::Run& run, uint32_t slot) {
               : kSeveralStreams;
 }
 
+// Eager launches, one record each.
+void SlotTimes::FoldEager(const Chunk& chunk, const trace::Run& run, uint32_t alone_count) {
+  const trace::RecordGroup* const groups = &chunk.runs.groups[run.group];
+  const uint64_t* const start_ns = &chunk.runs.start_ns[run.begin];
+  const uint64_t* const end_ns = &chunk.runs.end_ns[run.begin];
+  Device& device = DeviceOf(run.stream, kept_.devices);
+  const size_t kept = kept_.eager_exclusive_ns.size();
+  kept_.eager_exclusive_ns.resize(kept + alone_count);
+  uint64_t* const eager_exclusive_ns = kept_.eager_exclusive_ns.data() + kept;
+  uint64_t frontier_ns = device.frontier_ns, busy_ns = 0;
+  for (uint32_t i = 0; i < run.count; ++i) {
+    const bool steady = index_->phases().IsSteady(groups[i].correlation_id);
+    const uint32_t site = groups[i].target.id();  // an eager site is its own slot
+    const uint64_t duration_ns = end_ns[i] - start_ns[i];
+    uint64_t exclusive_ns = 0;
+    if (i < alone_count) {
+      exclusive_ns = Pass(frontier_ns, start_ns[i], end_ns[i]);
+      eager_exclusive_ns[i] = exclusive_ns;
+      busy_ns += exclusive_ns;
+    }
+    TimeSums& sums = result_.sums[steady][site];
+    sums.records += 1;
+    sums.duration_ns += duration_ns;
+    sums.exclusive_ns += exclusive_ns - duration_ns;
+    result_.durations[steady].Add(site, duration_ns);
+  }
+  device.frontier_ns = frontier_ns;
+  device.busy_ns += busy_ns;
+}
+
 void SlotTimes::FoldOthers(const Chunk& chunk, const trace::Run& run, uint32_t alone_count) {
-  const bool steady = index_->phases().IsSteady(chunk.runs.groups[run.group].correlation_id);
   for (uint32_t i = run.begin; i < run.begin + run.count; ++i) {
     const uint64_t start_ns = chunk.runs.start_ns[i], end_ns = chunk.runs.end_ns[i];
     if (!index_->IsInClockRange(start_ns, end_ns)) {
       ++result_.out_of_range;
       continue;
     }
-    const uint32_t slot = SlotAt(run, i);
+    const bool steady = IsSteady(chunk.runs, run, i);
+    const uint32_t slot = SlotAt(chunk.runs, run, i);
     TimeSums& sums = result_.sums[steady][slot];
     sums.records += 1;
     sums.duration_ns += end_ns - start_ns;
@@ -213,8 +255,8 @@ void SlotTimes::CorrectFirst(const Chunk& chunk, Kept& kept) {
     const uint32_t device = index_->device_of_stream(run.stream);
     const uint64_t exclusive_ns =
         exclusive_.Add(device, start_ns, end_ns, chunk.earliest_later_start_ns);
-    const bool steady = index_->phases().IsSteady(chunk.runs.groups[run.group].correlation_id);
-    result_.sums[steady][SlotAt(run, i)].exclusive_ns += exclusive_ns - before_ns;  // wraps
+    const bool steady = IsSteady(chunk.runs, run, i);
+    result_.sums[steady][SlotAt(chunk.runs, run, i)].exclusive_ns += exclusive_ns - before_ns;  // wraps
     kept.devices[device].busy_ns -= before_ns;
     first_exclusive_ns_.push_back(exclusive_ns);
   });
@@ -230,8 +272,8 @@ void SlotTimes::AddLast(const Chunk& chunk, size_t begin) {
     const uint64_t exclusive_ns =
         exclusive_.Add(index_->device_of_stream(run.stream), chunk.runs.start_ns[i],
                        chunk.runs.end_ns[i], chunk.earliest_later_start_ns);
-    const bool steady = index_->phases().IsSteady(chunk.runs.groups[run.group].correlation_id);
-    result_.sums[steady][SlotAt(run, i)].exclusive_ns += exclusive_ns;
+    const bool steady = IsSteady(chunk.runs, run, i);
+    result_.sums[steady][SlotAt(chunk.runs, run, i)].exclusive_ns += exclusive_ns;
     last_exclusive_ns_[i - begin] = exclusive_ns;
   });
 }
@@ -243,15 +285,16 @@ void SlotTimes::GiveHelpers(const Chunk& chunk, const Kept& kept) {
       helpers_.Break(run.stream);
       continue;
     }
-    const bool steady = index_->phases().IsSteady(chunk.runs.groups[run.group].correlation_id);
     for (uint32_t i = run.begin; i < run.begin + run.count; ++i) {
       const uint64_t start_ns = chunk.runs.start_ns[i];
       if (!index_->IsInClockRange(start_ns, chunk.runs.end_ns[i])) continue;
       uint64_t exclusive_ns = i < kept.alone_count ? *alone++ : 0;
       if (i < first_exclusive_ns_.size()) exclusive_ns = first_exclusive_ns_[i];
       if (i >= kept.alone_count) exclusive_ns = last_exclusive_ns_[i - kept.alone_count];
-      helpers_.Add(run.stream, run.site < index_->site_count() ? run.site : 0, steady, start_ns,
-                   exclusive_ns);
+      const uint32_t site =
+          run.own_groups ? chunk.runs.groups[run.GroupOf(i)].target.id() : run.site;
+      helpers_.Add(run.stream, site < index_->site_count() ? site : 0, IsSteady(chunk.runs, run, i),
+                   start_ns, exclusive_ns);
     }
   }
 }

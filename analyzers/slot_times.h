@@ -66,10 +66,12 @@ class SlotTimes : public Analyzer {
   static constexpr uint32_t kBlock = 128;
 
   void FoldReplay(const Chunk& chunk, const trace::Run& run, uint32_t alone_count);
+  void FoldEager(const Chunk& chunk, const trace::Run& run, uint32_t alone_count);
   void FoldOthers(const Chunk& chunk, const trace::Run& run, uint32_t alone_count);
   void Cover(const Block& block, Device& device, TimeSums* sums) const;
   void NoteStream(const trace::Run& run, uint32_t slot);
-  uint32_t SlotAt(const trace::Run& run, uint32_t record) const;
+  uint32_t SlotAt(const trace::ChunkRuns& runs, const trace::Run& run, uint32_t record) const;
+  bool IsSteady(const trace::ChunkRuns& runs, const trace::Run& run, uint32_t record) const;
   Device& DeviceOf(uint32_t stream, std::vector<Device>& devices) const;
   template <typename F>
   void ForEachInRange(const Chunk& chunk, size_t begin, size_t end, F&& f) const;

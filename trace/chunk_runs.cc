@@ -27,6 +27,20 @@ void ExpandUntimed(const ChunkRuns& runs, const Tables& tables, ChunkColumns& co
   }
 }
 
+// Where each record is a launch of its own.
+void ExpandOwnGroups(const ChunkRuns& runs, const Run& run, const Tables& tables,
+                     ChunkColumns& columns) {
+  for (uint32_t i = run.begin; i < run.begin + run.count; ++i) {
+    const RecordGroup& group = runs.groups[run.GroupOf(i)];
+    columns.correlation_id[i] = group.correlation_id;
+    columns.target[i] = group.target;
+    columns.node[i] = 0;
+    columns.site[i] = group.target.id();
+    columns.stream[i] = run.stream;
+    columns.attributes[i] = tables.site_attributes[group.target.id()];
+  }
+}
+
 // The group of a record or untimed record: the one before if it is the same launch.
 uint32_t GroupOf(uint64_t correlation_id, Target target, uint32_t stream, ChunkRuns& runs) {
   if (runs.groups.empty() || runs.groups.back().correlation_id != correlation_id ||
@@ -54,6 +68,10 @@ void Expand(const ChunkRuns& runs, const Tables& tables, ChunkColumns& columns) 
   columns.stream.resize(count);
   columns.attributes.resize(count);
   for (const Run& run : runs.runs) {
+    if (run.own_groups) {
+      ExpandOwnGroups(runs, run, tables, columns);
+      continue;
+    }
     const size_t end = run.begin + run.count;
     std::fill(&columns.correlation_id[run.begin], columns.correlation_id.data() + end,
               runs.groups[run.group].correlation_id);
@@ -92,9 +110,24 @@ void Collapse(const ChunkColumns& columns, const Tables& tables, ChunkRuns& runs
   for (uint32_t i = 0; i < columns.start_ns.size(); ++i) {
     runs.last_end_ns = std::max(runs.last_end_ns, columns.end_ns[i]);
     const Target target = columns.target[i];
+    const size_t groups = runs.groups.size();
     const uint32_t group = GroupOf(columns.correlation_id[i], target, columns.stream[i], runs);
     const bool by_node = HasSiteOfNode(tables, target, columns.node[i], columns.site[i]);
     Run* const last = runs.runs.empty() ? nullptr : &runs.runs.back();
+    if (group == groups && target.is_known() && !target.is_graph() &&
+        columns.site[i] == target.id() && target.id() < tables.sites.size()) {
+      if (last != nullptr && last->own_groups && last->stream == columns.stream[i] &&
+          last->group + last->count == group) {
+        ++last->count;
+      } else {
+        runs.runs.push_back({.begin = i,
+                             .count = 1,
+                             .group = group,
+                             .stream = columns.stream[i],
+                             .own_groups = true});
+      }
+      continue;
+    }
     if (last != nullptr && by_node && last->sites_by_node && last->group == group &&
         last->stream == columns.stream[i] && last->node + last->count == columns.node[i]) {
       ++last->count;

@@ -21,16 +21,21 @@ struct RecordGroup {
   uint32_t stream = 0;  // of its first record
 };
 
-// Records [begin, begin + count) of the chunk: of one group and one stream, with the nodes
-// [node, node + count) of a graph, or `count` records of node 0 otherwise.
+// Records [begin, begin + count) of the chunk, all on one stream. Either of one group, with the nodes
+// [node, node + count) of a graph, or `count` records of node 0 otherwise; or (`own_groups`) eager
+// launches, one record each: record begin + i is of the group `group` + i, whose target is a site that
+// the tables have and that is the record's site.
 struct Run {
   uint32_t begin = 0, count = 0;
   uint32_t group = 0;
-  Target target;      // its group's, or unknown: then node is 0
+  Target target;      // its group's, or unknown: then node is 0; with own_groups unknown
   uint32_t node = 0;  // of the first record
-  uint32_t site = 0;  // unless sites_by_node: of every record; 0: unattributed without a site
+  uint32_t site = 0;  // else (no sites_by_node, no own_groups) of every record; 0: it has none
   uint32_t stream = 0;
   bool sites_by_node = false;  // each record has the site that its graph gives its node
+  bool own_groups = false;
+
+  uint32_t GroupOf(uint32_t record) const { return own_groups ? group + (record - begin) : group; }
 };
 
 // A record, timed or (counted behind them) untimed, whose attributes are not its site's.

@@ -81,7 +81,34 @@ class Templates {
   std::vector<Prediction> predictions_;
 };
 
-absl::Status DecodeLaunches(LaunchColumns& set, const Tables& tables, ChunkRuns& out) {
+// f(index, correlation id, target) for the entries of two columns: small differences in no order that
+// a processor could learn.
+template <typename F>
+void ForEachLaunch(const Column& ids, const Column& targets, size_t count, ZigZagBlock& block,
+                   F&& f) {
+  ZigZagCursor cursors[2] = {CursorOf(ids), CursorOf(targets)};
+  uint64_t id = 0;
+  uint32_t target = 0;
+  for (size_t begin = 0; begin < count; begin += kBlockEntries) {
+    const size_t part = std::min(count - begin, kBlockEntries);
+    DecodeBlock(cursors, part, block);
+    const auto pass = [&](const auto& entries) {
+      for (size_t i = 0; i < part; ++i) {
+        id += static_cast<uint64_t>(int64_t{entries[0][i]});
+        target += static_cast<uint32_t>(entries[1][i]);
+        f(begin + i, id, target);
+      }
+    };
+    if (block.wide) {
+      pass(block.entries);
+    } else {
+      pass(block.narrow);
+    }
+  }
+}
+
+absl::Status DecodeLaunches(LaunchColumns& set, const Tables& tables, ZigZagBlock& block,
+                            ChunkRuns& out) {
   Column& ids = set[wire::kLaunchCorrelationIds];
   Column& targets = set[wire::kLaunchTargets];
   Column& streams = set[wire::kLaunchStreams];
@@ -92,19 +119,18 @@ absl::Status DecodeLaunches(LaunchColumns& set, const Tables& tables, ChunkRuns&
   out.launch_correlation_id.resize(count);
   out.launch_target.resize(count);
   out.launch_stream.resize(count);
-  uint64_t id = 0;
-  uint32_t target = 0, stream = 0;
-  for (size_t i = 0; i < count; ++i) {
-    out.launch_correlation_id[i] = id += ids.Delta64();
-    out.launch_target[i] = Resolve(target += targets.Delta32(), tables);
+  uint32_t stream = 0;
+  ForEachLaunch(ids, targets, count, block, [&](size_t i, uint64_t id, uint32_t target) {
+    out.launch_correlation_id[i] = id;
+    out.launch_target[i] = Resolve(target, tables);
     stream += streams.Delta32();
     out.launch_stream[i] = stream < tables.streams.size() ? stream : 0;
-  }
+  });
   return absl::OkStatus();
 }
 
 absl::Status DecodeGroups(AllRecordColumns& set, const Tables& tables, Templates& templates,
-                          std::vector<GroupState>& states, ChunkRuns& out) {
+                          ZigZagBlock& block, std::vector<GroupState>& states, ChunkRuns& out) {
   Column& ids = set[wire::kGroupCorrelationIds];
   Column& targets = set[wire::kGroupTargets];
   Column& streams = set[wire::kGroupStreams];
@@ -114,11 +140,9 @@ absl::Status DecodeGroups(AllRecordColumns& set, const Tables& tables, Templates
   }
   states.resize(count);
   out.groups.resize(count);
-  uint64_t id = 0;
-  uint32_t target = 0, stream = 0;
-  for (size_t i = 0; i < count; ++i) {
+  uint32_t stream = 0;
+  ForEachLaunch(ids, targets, count, block, [&](size_t i, uint64_t id, uint32_t target) {
     GroupState& state = states[i];
-    target += targets.Delta32();
     state.target = Resolve(target, tables);
     state.nodes = 0;
     if (state.target.is_graph()) {
@@ -127,9 +151,8 @@ absl::Status DecodeGroups(AllRecordColumns& set, const Tables& tables, Templates
     templates.Attach(target, state);
     state.stream = stream += streams.Delta32();
     state.next_node = 0;
-    out.groups[i] = {id += ids.Delta64(), state.target,
-                     stream < tables.streams.size() ? stream : 0};
-  }
+    out.groups[i] = {id, state.target, stream < tables.streams.size() ? stream : 0};
+  });
   return absl::OkStatus();
 }
 
@@ -209,6 +232,7 @@ struct Buffers {
   Templates templates;
   std::vector<Exception> exceptions;
   RecordDecoder records;
+  ZigZagBlock block;
 };
 
 absl::Status DecodeRecords(AllRecordColumns& set, const ChunkStatistics& statistics, const Tables& tables,
@@ -228,7 +252,7 @@ absl::Status DecodeRecords(AllRecordColumns& set, const ChunkStatistics& statist
   }
   absl::Status status = buffers.templates.Decode(set);
   if (status.ok()) {
-    status = DecodeGroups(set, tables, buffers.templates, buffers.groups, out);
+    status = DecodeGroups(set, tables, buffers.templates, buffers.block, buffers.groups, out);
   }
   if (status.ok()) status = DecodeExceptions(set, tables, timed + untimed, buffers.exceptions);
   if (status.ok()) {
@@ -273,7 +297,7 @@ absl::Status Decode(std::string_view message, const ChunkStatistics& statistics,
     return Contradiction("sequence of head and columns");
   }
   static thread_local Buffers buffers;
-  absl::Status status = DecodeLaunches(launches, tables, out);
+  absl::Status status = DecodeLaunches(launches, tables, buffers.block, out);
   if (status.ok()) status = DecodeRecords(records, statistics, tables, buffers, out);
   if (!status.ok()) return status;
   const uint64_t count = out.start_ns.size() + out.untimed_node.size();

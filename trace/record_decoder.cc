@@ -35,12 +35,7 @@ void RecordDecoder::PassTimes(const Entry* gaps, const Entry* durations, uint32_
 void RecordDecoder::DecodeTimes(uint32_t count, Prediction* predictions, uint64_t* start_out,
                                 uint64_t* end_out) {
   while (count > 0) {
-    if (block_at_ == block_end_) {
-      block_at_ = 0;
-      block_end_ = static_cast<uint32_t>(std::min(entries_left_, kBlockEntries));
-      entries_left_ -= block_end_;
-      DecodeBlock(cursors_, block_end_, block_);
-    }
+    if (block_at_ == block_end_) NextBlock();
     const uint32_t part = std::min(count, block_end_ - block_at_);
     const auto pass = [&](const auto& entries) {
       const auto *gaps = &entries[0][block_at_], *durations = &entries[1][block_at_];
@@ -63,6 +58,68 @@ void RecordDecoder::DecodeTimes(uint32_t count, Prediction* predictions, uint64_
   }
 }
 
+// To the first one at `record` or behind it that says a site.
+void RecordDecoder::PassExceptions(uint32_t record, const std::vector<Exception>& exceptions) {
+  while (next_exception_ < exceptions.size() && (exceptions[next_exception_].record < record ||
+                                                 !exceptions[next_exception_].has_site)) {
+    ++next_exception_;
+  }
+}
+
+void RecordDecoder::NextBlock() {
+  block_at_ = 0;
+  block_end_ = static_cast<uint32_t>(std::min(entries_left_, kBlockEntries));
+  entries_left_ -= block_end_;
+  DecodeBlock(cursors_, block_end_, block_);
+}
+
+// The next `count` records, each the first one of its group.
+void RecordDecoder::DecodeEagerTimes(uint32_t count, GroupState* groups, uint64_t* start_out,
+                                     uint64_t* end_out) {
+  for (uint32_t done = 0; done < count;) {
+    if (block_at_ == block_end_) NextBlock();
+    const uint32_t part = std::min(count - done, block_end_ - block_at_);
+    const auto pass = [&](const auto& entries) {
+      for (uint32_t i = 0; i < part; ++i, ++done) {
+        GroupState& group = groups[done];
+        group.next_node = 1;
+        Prediction none{0, 0};
+        PassTimes<true>(&entries[0][block_at_ + i], &entries[1][block_at_ + i], 1,
+                        group.predicted_nodes != 0 ? group.predictions : &none, &start_out[done],
+                        &end_out[done]);
+      }
+    };
+    if (block_.wide) {
+      pass(block_.entries);
+    } else {
+      pass(block_.narrow);
+    }
+    block_at_ += part;
+  }
+}
+
+// How many of the `most` groups behind `index` are, like it, eager launches of which no record has
+// come: `record` is the first of `index`, and theirs follow. None where an exception says another site.
+uint32_t RecordDecoder::EagerFollowers(const std::vector<GroupState>& groups, uint32_t index,
+                                       uint32_t record, size_t most,
+                                       const std::vector<Exception>& exceptions) {
+  most = std::min(most, groups.size() - index - 1);
+  PassExceptions(record, exceptions);
+  if (next_exception_ < exceptions.size()) {
+    const uint32_t odd = exceptions[next_exception_].record;
+    if (odd == record) return 0;
+    most = std::min<size_t>(most, odd - record - 1);
+  }
+  const auto is_fresh = [&](const GroupState& group) {
+    return group.target.is_known() && !group.target.is_graph() && group.next_node == 0 &&
+           group.stream == groups[index].stream;
+  };
+  if (!is_fresh(groups[index])) return 0;
+  uint32_t count = 0;
+  while (count < most && is_fresh(groups[index + 1 + count])) ++count;
+  return count;
+}
+
 // Cuts a run where the graph's nodes end and at records with a site of their own.
 void RecordDecoder::AddRun(const GroupState& group, Run run,
                            const std::vector<Exception>& exceptions, ChunkRuns& out) {
@@ -80,10 +137,7 @@ void RecordDecoder::AddRun(const GroupState& group, Run run,
     }
     run.sites_by_node = run.target.is_graph();
     run.site = is_graph ? 0 : run.target.id();
-    while (next_exception_ < exceptions.size() && (exceptions[next_exception_].record < run.begin ||
-                                                   !exceptions[next_exception_].has_site)) {
-      ++next_exception_;
-    }
+    PassExceptions(run.begin, exceptions);
     if (next_exception_ < exceptions.size()) {
       const Exception& exception = exceptions[next_exception_];
       if (exception.record == run.begin) {
@@ -100,17 +154,16 @@ void RecordDecoder::AddRun(const GroupState& group, Run run,
   }
 }
 
+constexpr uint8_t kNextGroup = 2;  // a difference of 1, as it is coded
+
 absl::Status RecordDecoder::Decode(const RecordColumns& columns, size_t count,
                                    uint64_t first_start_ns, const Tables& tables,
                                    const std::vector<Exception>& exceptions,
                                    std::vector<GroupState>& groups, ChunkRuns& out) {
   RunColumn group_deltas(columns.groups.data()), nodes(columns.nodes.data()),
       streams(columns.streams.data());
-  const auto cursor = [](const VarintColumn& column) {
-    return ZigZagCursor{reinterpret_cast<const uint8_t*>(column.data().data())};
-  };
-  cursors_[0] = cursor(columns.gaps);
-  cursors_[1] = cursor(columns.durations);
+  cursors_[0] = CursorOf(columns.gaps);
+  cursors_[1] = CursorOf(columns.durations);
   block_at_ = block_end_ = 0;
   entries_left_ = count;
   clock_ = {.previous_end_ns = first_start_ns};
@@ -137,6 +190,30 @@ absl::Status RecordDecoder::Decode(const RecordColumns& columns, size_t count,
       more = stream_code < 0x80 ? std::min(more, streams.Repeats(static_cast<uint8_t>(stream_code)))
                                 : 0;
     }
+    const uint32_t stream = group->stream + UnZigZag32(static_cast<uint32_t>(stream_code));
+    const uint32_t known_stream = stream < stream_count ? stream : 0;
+    if (more == 0 && node == 0 && stream_code == 0) {
+      size_t most = std::min<size_t>(count - i - 1, group_deltas.Repeats(kNextGroup));
+      if (most != 0) most = std::min(most, nodes.Repeats(0));
+      if (most != 0) most = std::min(most, streams.Repeats(0));
+      if (most != 0) most = EagerFollowers(groups, index, i, most, exceptions);
+      if (most != 0) {
+        group_deltas.Skip(most);
+        nodes.Skip(most);
+        streams.Skip(most);
+        const auto launches = static_cast<uint32_t>(most + 1);
+        DecodeEagerTimes(launches, group, &out.start_ns[i], &out.end_ns[i]);
+        out.runs.push_back({.begin = i,
+                            .count = launches,
+                            .group = index,
+                            .stream = known_stream,
+                            .own_groups = true});
+        i += launches;
+        index += static_cast<uint32_t>(most);
+        group = &groups[index];
+        continue;
+      }
+    }
     group_deltas.Skip(more);
     nodes.Skip(more);
     streams.Skip(more);
@@ -152,13 +229,12 @@ absl::Status RecordDecoder::Decode(const RecordColumns& columns, size_t count,
       DecodeTimes(run_count - predicted, nullptr, &out.start_ns[i + predicted],
                   &out.end_ns[i + predicted]);
     }
-    const uint32_t stream = group->stream + UnZigZag32(static_cast<uint32_t>(stream_code));
     AddRun(*group,
            {.begin = i,
             .count = run_count,
             .group = index,
             .node = node,
-            .stream = stream < stream_count ? stream : 0},
+            .stream = known_stream},
            exceptions, out);
     i += run_count;
   }

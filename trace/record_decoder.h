@@ -55,6 +55,11 @@ class RecordDecoder {
   template <bool kPredicted, typename Entry>
   void PassTimes(const Entry* gaps, const Entry* durations, uint32_t count, Prediction* predictions,
                  uint64_t* start_out, uint64_t* end_out);
+  uint32_t EagerFollowers(const std::vector<GroupState>& groups, uint32_t index, uint32_t record,
+                          size_t most, const std::vector<Exception>& exceptions);
+  void DecodeEagerTimes(uint32_t count, GroupState* groups, uint64_t* start_out, uint64_t* end_out);
+  void NextBlock();
+  void PassExceptions(uint32_t record, const std::vector<Exception>& exceptions);
   void AddRun(const GroupState& group, Run run, const std::vector<Exception>& exceptions,
               ChunkRuns& out);
 

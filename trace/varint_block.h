@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trace/varint_column.h"
+
 namespace hotproof::trace {
 
 inline constexpr size_t kBlockEntries = 512;
@@ -14,6 +16,11 @@ inline constexpr size_t kBlockEntries = 512;
 struct ZigZagCursor {
   const uint8_t* at = nullptr;  // nullptr: left out
 };
+
+// Before anything of `column` was read.
+inline ZigZagCursor CursorOf(const VarintColumn& column) {
+  return {reinterpret_cast<const uint8_t*>(column.data().data())};
+}
 
 // The next entries of two columns with equally many; narrow unless one of them needs 64 bits.
 struct ZigZagBlock {

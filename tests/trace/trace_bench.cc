@@ -171,8 +171,10 @@ void BM_SumBySite(benchmark::State& state) {
                               : nullptr;
         for (uint32_t i = 0; i < run.count; ++i) {
           const uint32_t record = run.begin + i;
-          sums[sites != nullptr ? sites[i] : run.site] +=
-              runs.end_ns[record] - runs.start_ns[record];
+          uint32_t site = run.site;
+          if (sites != nullptr) site = sites[i];
+          if (run.own_groups) site = runs.groups[run.group + i].target.id();
+          sums[site] += runs.end_ns[record] - runs.start_ns[record];
         }
       }
       launches += runs.start_ns.size();
