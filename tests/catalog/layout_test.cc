@@ -202,12 +202,38 @@ TEST_F(LayoutTest, NvjetNeedsEveryPlaceToAgree) {
   Launch batched = launch;
   batched.words.push_back({216, 3});
   EXPECT_TRUE(Read(classifier_, name, batched)->contradiction);
-  // Another version's struct, another operand order: nothing is read.
+  // Another version's struct, an operand order of which none was recorded: nothing is read.
   launch.sizes[0] = 1728;
   EXPECT_FALSE(Read(classifier_, name, launch).has_value());
   launch.sizes[0] = 1720;
   EXPECT_FALSE(
-      Read(classifier_, "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NNT", launch).has_value());
+      Read(classifier_, "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_TTT", launch).has_value());
+  // Another order than the name's: the extents are exchanged.
+  for (const char* other : {"nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NNT",
+                            "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NTN"}) {
+    EXPECT_TRUE(Read(classifier_, other, launch)->contradiction) << other;
+  }
+}
+
+// Of an H200 run.
+TEST_F(LayoutTest, NvjetWhoseOperandsHaveKOutside) {
+  const std::string name = "nvjet_sm90_tst_96x64_64x8_1x4_h_bz_NNN";
+  const Launch batched{{1720},
+                       {{416, 71}, {420, 188}, {208, 71}, {212, 151}, {216, 27}, {272, 151}, {276, 188},
+                        {280, 27}, {592, 71}, {596, 188}, {600, 27}, {352, 72}, {320, 152}},
+                       {}};
+  Expect("cublaslt.nvjet_nn", {189, 72, 152}, name, batched);
+  EXPECT_EQ(Read(classifier_, name, batched)->batch, 28);
+  for (size_t i = 0; i < 11; ++i) {
+    Launch other = batched;
+    other.words[i].second += 1;
+    EXPECT_TRUE(Read(classifier_, name, other)->contradiction) << i;
+  }
+  const Launch transposed{{1720},
+                          {{416, 263}, {420, 3775}, {208, 263}, {212, 4}, {272, 3775}, {276, 4},
+                           {592, 263}, {596, 3775}, {352, 264}, {320, 5}},
+                          {}};
+  Expect("cublaslt.nvjet_nt", {3776, 264, 5}, "nvjet_sm90_tst_96x128_64x6_4x2_h_bz_NTN", transposed);
 }
 
 TEST_F(LayoutTest, TritonCompilesOnesIn) {
