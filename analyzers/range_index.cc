@@ -1,6 +1,7 @@
 #include "analyzers/range_index.h"
 
 #include <bit>
+#include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -33,11 +34,18 @@ bool IsMany(const trace::RangePath& path) {
          path.domain().size() >= kMaxNameBytes;
 }
 
-std::string StepText(const trace::RangePath& path) {
+// What `name` adds to the name of the range that it is in: "mlp" for "layers.3.mlp" in "layers.3".
+std::string_view WithoutOuter(std::string_view name, std::string_view outer) {
+  const bool repeats = !outer.empty() && name.size() > outer.size() + 1 &&
+                       name.starts_with(outer) && name[outer.size()] == '.';
+  return repeats ? name.substr(outer.size() + 1) : name;
+}
+
+std::string StepText(const trace::RangePath& path, std::string_view outer) {
   if (path.many()) return "(many)";
   const std::string domain = path.domain().empty() ? "" : absl::StrCat(path.domain(), ":");
-  std::string text =
-      absl::StrCat(domain, path.name().empty() ? "(unnamed)" : path.name(), PayloadText(path));
+  const std::string name(path.name().empty() ? "(unnamed)" : WithoutOuter(path.name(), outer));
+  std::string text = absl::StrCat(domain, name, PayloadText(path));
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';  // a line of a table stays one
   }
@@ -57,8 +65,10 @@ RangeIndex::RangeIndex(const TraceIndex& index) {
       many |= IsMany(*steps.back());
       any_of_program_ |= steps.back()->domain().empty();
     }
+    std::string_view outer;
     while (!steps.empty()) {
-      absl::StrAppend(&text, text.empty() ? "" : "/", StepText(*steps.back()));
+      absl::StrAppend(&text, text.empty() ? "" : "/", StepText(*steps.back(), outer));
+      outer = steps.back()->name();
       steps.pop_back();
     }
   };

@@ -65,7 +65,7 @@ class Sites {
   static constexpr size_t kMaxExtraEvidence = 8192;
 
   // At most so many sites that named ranges tell apart; launches in others are in a range '(many)'.
-  static constexpr size_t kMaxRangedSites = 8192;
+  static constexpr size_t kMaxRangedSites = 49152;
 
   // `ranges`: whose ids descriptions hold; null: they hold none.
   Sites(TraceFile& file, const Driver& driver, RangePaths* ranges = nullptr)

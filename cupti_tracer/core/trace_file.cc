@@ -12,7 +12,7 @@ namespace hotproof::tracer {
 namespace {
 
 // A vLLM server start to end used 1,946 sites (docs/measurements/).
-constexpr uint32_t kSiteSlots = 1 << 15;
+constexpr uint32_t kSiteSlots = 1 << 16;
 constexpr uint32_t kGraphSlots = 1 << 14;
 
 uint64_t ReadClock(clockid_t clock) {

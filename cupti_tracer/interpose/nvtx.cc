@@ -133,7 +133,7 @@ int Push(uint32_t domain, Attributes attributes) {
     std::string wide;
     RangeLabel label{MessageOf(attributes, wide), domain};
     if (!label.name.empty() && attributes->messageType == NVTX_MESSAGE_TYPE_ASCII) {
-      label.name = WithoutTorchNumbers(label.name);
+      label.name = KeptOfPushed(label.name);
     }
     SetPayload(attributes, label);
     return PushRange(label);
@@ -143,7 +143,7 @@ int Push(uint32_t domain, Attributes attributes) {
 int Answer(int level) { return HasTool() ? NVTX_NO_PUSH_POP_TRACKING : level; }
 
 int OnPushA(const char* text) {
-  const int level = PushRange({WithoutTorchNumbers(View(text))});
+  const int level = PushRange({KeptOfPushed(View(text))});
   const auto next = next_push_a.load(std::memory_order_relaxed);
   return next == nullptr ? Answer(level) : next(text);
 }

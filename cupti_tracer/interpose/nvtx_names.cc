@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -102,7 +103,12 @@ const NvtxText* NvtxNames::Find(const void* handle) {
   }
 }
 
-std::string_view WithoutTorchNumbers(std::string_view name) {
+std::string_view KeptOfPushed(std::string_view name) {
+  constexpr std::string_view kModule = "{'Module': '";
+  if (name.starts_with(kModule)) {
+    const std::string_view module = name.substr(kModule.size());
+    return module.substr(0, std::min(module.find('\''), module.size()));
+  }
   for (const std::string_view mark : {", op_id = ", ", seq = "}) {
     const size_t digits = name.find_last_not_of("0123456789") + 1;
     const std::string_view head = name.substr(0, digits);

@@ -33,9 +33,10 @@ class NvtxNames {
   static const NvtxText* Find(const void* handle);
 };
 
-// torch's observer ends its names with numbers that are others each time: "aten::mm, seq = 12, op_id = 34".
-// What is left without them.
-std::string_view WithoutTorchNumbers(std::string_view name);
+// What is kept of the name of a push: not what is another at each call. torch's observer ends names with
+// numbers ("aten::mm, seq = 12, op_id = 34"); vLLM's layer-wise ranges are Python dictionaries whose first
+// entry is the module, all others are sizes of tensors ("{'Module': 'model.layers.3', 'Inputs': [[8, 5120]]}").
+std::string_view KeptOfPushed(std::string_view name);
 
 // UTF-8 of a wide string, null for none, cut behind the characters that are kept.
 std::string FromWide(const wchar_t* text);

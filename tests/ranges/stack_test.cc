@@ -241,12 +241,19 @@ TEST(NvtxNamesTest, HandlesOfAChainedToolMayComeAgain) {
   EXPECT_EQ(NvtxNames::AddString(nullptr, "s"), NvtxNames::AddString(nullptr, "s"));
 }
 
+TEST(NvtxNamesTest, OfAModulesDictionaryTheModuleIsKept) {
+  EXPECT_EQ(KeptOfPushed("{'Module': 'model.layers.3.mlp', 'Inputs': [[8, 5120]]}"), "model.layers.3.mlp");
+  EXPECT_EQ(KeptOfPushed("{'Module': 'Model'}"), "Model");
+  EXPECT_EQ(KeptOfPushed("{'Module': 'cut off"), "cut off");
+  EXPECT_EQ(KeptOfPushed("{'Other': 'x', 'Module': 'y'}"), "{'Other': 'x', 'Module': 'y'}");
+}
+
 TEST(NvtxNamesTest, TorchsNumbersAreNoNames) {
-  EXPECT_EQ(WithoutTorchNumbers("aten::mm, seq = 12, op_id = 34"), "aten::mm");
-  EXPECT_EQ(WithoutTorchNumbers("aten::mm, op_id = 34"), "aten::mm");
-  EXPECT_EQ(WithoutTorchNumbers("aten::mm, seq = 1"), "aten::mm");
+  EXPECT_EQ(KeptOfPushed("aten::mm, seq = 12, op_id = 34"), "aten::mm");
+  EXPECT_EQ(KeptOfPushed("aten::mm, op_id = 34"), "aten::mm");
+  EXPECT_EQ(KeptOfPushed("aten::mm, seq = 1"), "aten::mm");
   for (const char* name : {"", "1", "layer 12", ", seq = ", "x, op_id = ", "x, seq = 1, sizes = [2]"}) {
-    EXPECT_EQ(WithoutTorchNumbers(name), name);
+    EXPECT_EQ(KeptOfPushed(name), name);
   }
 }
 
