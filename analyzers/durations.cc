@@ -27,39 +27,35 @@ uint64_t Durations::QuantileNs(double q) const {
   return 0;
 }
 
-void SiteDurations::Histogram::Cover(uint32_t block) {
-  const uint32_t first = blocks == 0 ? block : std::min(first_block, block);
-  const uint32_t end = blocks == 0 ? block + 1 : std::max(first_block + blocks, block + 1);
-  constexpr size_t kPerBlock = DurationBucket::kPerBlock;
-  auto wider = std::make_unique<uint64_t[]>((end - first) * kPerBlock);
-  if (blocks != 0) {
-    std::copy_n(counts.get(), blocks * kPerBlock, &wider[(first_block - first) * kPerBlock]);
-  }
+void SiteDurations::Histogram::Cover(uint32_t bucket) {
+  constexpr uint32_t kPerBlock = DurationBucket::kPerBlock;
+  const uint32_t begin = bucket / kPerBlock * kPerBlock, end = begin + kPerBlock;
+  const uint32_t from = size == 0 ? begin : std::min(first, begin);
+  const uint32_t to = size == 0 ? end : std::max(first + size, end);
+  auto wider = std::make_unique<uint64_t[]>(to - from);
+  if (size != 0) std::copy_n(counts.get(), size, &wider[first - from]);
   counts = std::move(wider);
-  first_block = first;
-  blocks = end - first;
+  first = from;
+  size = to - from;
 }
 
 void SiteDurations::Merge(const SiteDurations& other) {
   for (size_t site = 0; site < histograms_.size(); ++site) {
     const Histogram& theirs = other.histograms_[site];
-    if (theirs.blocks == 0) continue;
+    if (theirs.size == 0) continue;
     Histogram& mine = histograms_[site];
-    for (const uint32_t block : {theirs.first_block, theirs.first_block + theirs.blocks - 1}) {
-      if (block - mine.first_block >= mine.blocks) mine.Cover(block);
-    }
-    constexpr size_t kPerBlock = DurationBucket::kPerBlock;
-    uint64_t* const to = &mine.counts[(theirs.first_block - mine.first_block) * kPerBlock];
-    for (size_t i = 0; i < theirs.blocks * kPerBlock; ++i) to[i] += theirs.counts[i];
+    mine.At(theirs.first);
+    mine.At(theirs.first + theirs.size - 1);
+    uint64_t* const to = &mine.counts[theirs.first - mine.first];
+    for (uint32_t i = 0; i < theirs.size; ++i) to[i] += theirs.counts[i];
   }
 }
 
 void SiteDurations::AddTo(uint32_t site, Durations& durations) const {
   if (site >= histograms_.size()) return;
   const Histogram& histogram = histograms_[site];
-  for (uint32_t i = 0; i < histogram.blocks; ++i) {
-    durations.Add(histogram.first_block + i,
-                  &histogram.counts[i * size_t{DurationBucket::kPerBlock}]);
+  for (uint32_t i = 0; i < histogram.size; i += DurationBucket::kPerBlock) {
+    durations.Add((histogram.first + i) / DurationBucket::kPerBlock, &histogram.counts[i]);
   }
 }
 

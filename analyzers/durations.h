@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -59,20 +60,43 @@ class SiteDurations {
 
   void Add(uint32_t site, uint64_t duration_ns) {
     const DurationBucket bucket = DurationBucket::Of(duration_ns);
-    Histogram& histogram = histograms_[site];
-    if (bucket.block - histogram.first_block >= histogram.blocks) [[unlikely]]
-      histogram.Cover(bucket.block);
-    ++histogram.counts[(bucket.block - histogram.first_block) * DurationBucket::kPerBlock +
-                       bucket.in_block];
+    ++histograms_[site].At(bucket.block * DurationBucket::kPerBlock + bucket.in_block);
+  }
+  // The duration of each of `count` (at most kMostAtOnce) records by its site. Several buckets at a
+  // time: for durations below 2^24 ns a float has all bits that a bucket is told by.
+  static constexpr uint32_t kMostAtOnce = 128;
+  void Add(const uint32_t* sites, const uint64_t* durations_ns, uint32_t count) {
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < count; ++i) any |= durations_ns[i];
+    if (any >> 24 != 0) {
+      for (uint32_t i = 0; i < count; ++i) Add(sites[i], durations_ns[i]);
+      return;
+    }
+    // Each step by itself, so that the compiler takes four at a time.
+    int32_t within[kMostAtOnce];
+    float values[kMostAtOnce];
+    uint32_t buckets[kMostAtOnce];
+    for (uint32_t i = 0; i < count; ++i) within[i] = static_cast<int32_t>(durations_ns[i]);
+    for (uint32_t i = 0; i < count; ++i) within[i] += within[i] == 0;
+    for (uint32_t i = 0; i < count; ++i) values[i] = static_cast<float>(within[i]);
+    std::memcpy(buckets, values, count * sizeof(values[0]));
+    for (uint32_t i = 0; i < count; ++i) {
+      buckets[i] = (buckets[i] >> 17) - 127 * DurationBucket::kPerBlock;
+    }
+    for (uint32_t i = 0; i < count; ++i) ++histograms_[sites[i]].At(buckets[i]);
   }
   void Merge(const SiteDurations& other);
   void AddTo(uint32_t site, Durations& durations) const;
 
  private:
   struct Histogram {
-    std::unique_ptr<uint64_t[]> counts;  // of the blocks [first_block, first_block + blocks)
-    uint32_t first_block = 0, blocks = 0;
-    void Cover(uint32_t block);
+    std::unique_ptr<uint64_t[]> counts;  // of the buckets [first, first + size), whole blocks
+    uint32_t first = 0, size = 0;
+    uint64_t& At(uint32_t bucket) {
+      if (bucket - first >= size) [[unlikely]] Cover(bucket);
+      return counts[bucket - first];
+    }
+    void Cover(uint32_t bucket);
   };
   std::vector<Histogram> histograms_;  // by site
 };

@@ -21,13 +21,6 @@ inline uint64_t Pass(uint64_t& frontier_ns, uint64_t start_ns, uint64_t end_ns) 
   return frontier_ns - from_ns;
 }
 
-// Whether a record starts before the one before it has ended.
-bool OverlapsWithin(const uint64_t* start_ns, const uint64_t* end_ns, uint32_t count) {
-  uint64_t negative = 0;  // its highest bit
-  for (uint32_t i = 1; i < count; ++i) negative |= start_ns[i] - end_ns[i - 1];
-  return negative >> 63 != 0;
-}
-
 }  // namespace
 
 SlotTimes::SlotTimes(const TraceIndex& index) : index_(&index), helpers_(index) {
@@ -127,12 +120,18 @@ void SlotTimes::FoldReplay(const Chunk& chunk, const trace::Run& run, uint32_t a
     const uint64_t* const start_ns = &chunk.runs.start_ns[run.begin + begin];
     const uint64_t* const end_ns = &chunk.runs.end_ns[run.begin + begin];
     uint64_t* const sums_ns = &replays_[steady].duration_ns[slot + begin];
+    uint64_t block_sum_ns = 0;
     for (uint32_t i = 0; i < count; ++i) {
       block_ns[i] = end_ns[i] - start_ns[i];
       sums_ns[i] += block_ns[i];
+      block_sum_ns += block_ns[i];
     }
-    const uint32_t* const sites = index_->sites_of_slots(slot + begin);
-    for (uint32_t i = 0; i < count; ++i) durations.Add(sites[i], block_ns[i]);
+    durations.Add(index_->sites_of_slots(slot + begin), block_ns, count);
+    if (run.no_overlap && begin + count <= alone_count && device.frontier_ns <= start_ns[0]) {
+      device.frontier_ns = end_ns[count - 1];
+      device.busy_ns += block_sum_ns;
+      continue;
+    }
     Cover({start_ns, end_ns, count, std::clamp(alone_count, begin, begin + count) - begin}, device,
           &result_.sums[steady][slot + begin]);
   }
@@ -142,19 +141,13 @@ void SlotTimes::FoldReplay(const Chunk& chunk, const trace::Run& run, uint32_t a
 // Exclusive time of a block: what is hidden by earlier records is taken from `sums`.
 void SlotTimes::Cover(const Block& block, Device& device, TimeSums* sums) const {
   uint64_t frontier_ns = device.frontier_ns, busy_ns = 0;
-  if (block.alone_count == block.count && frontier_ns <= block.start_ns[0] &&
-      !OverlapsWithin(block.start_ns, block.end_ns, block.count)) {
-    for (uint32_t i = 0; i < block.count; ++i) busy_ns += block.end_ns[i] - block.start_ns[i];
-    frontier_ns = block.end_ns[block.count - 1];
-  } else {
-    for (uint32_t i = 0; i < block.alone_count; ++i) {
-      const uint64_t exclusive_ns = Pass(frontier_ns, block.start_ns[i], block.end_ns[i]);
-      busy_ns += exclusive_ns;
-      sums[i].exclusive_ns += exclusive_ns - (block.end_ns[i] - block.start_ns[i]);  // wraps
-    }
-    for (uint32_t i = block.alone_count; i < block.count; ++i) {
-      sums[i].exclusive_ns -= block.end_ns[i] - block.start_ns[i];
-    }
+  for (uint32_t i = 0; i < block.alone_count; ++i) {
+    const uint64_t exclusive_ns = Pass(frontier_ns, block.start_ns[i], block.end_ns[i]);
+    busy_ns += exclusive_ns;
+    sums[i].exclusive_ns += exclusive_ns - (block.end_ns[i] - block.start_ns[i]);  // wraps
+  }
+  for (uint32_t i = block.alone_count; i < block.count; ++i) {
+    sums[i].exclusive_ns -= block.end_ns[i] - block.start_ns[i];
   }
   device.frontier_ns = frontier_ns;
   device.busy_ns += busy_ns;

@@ -34,6 +34,7 @@ struct Run {
   uint32_t stream = 0;
   bool sites_by_node = false;  // each record has the site that its graph gives its node
   bool own_groups = false;
+  bool no_overlap = false;  // none starts before the record before it, of any run, has ended
 
   uint32_t GroupOf(uint32_t record) const { return own_groups ? group + (record - begin) : group; }
 };

@@ -10,7 +10,7 @@ namespace hotproof::trace {
 template <bool kPredicted, typename Entry>
 void RecordDecoder::PassTimes(const Entry* gaps, const Entry* durations, uint32_t count,
                               Prediction* predictions, uint64_t* start_out, uint64_t* end_out) {
-  Clock clock = clock_;  // in registers
+  uint64_t at_ns = clock_.previous_end_ns, any = 0;
   for (uint32_t i = 0; i < count; ++i) {
     auto gap_ns = static_cast<uint64_t>(int64_t{gaps[i]});
     auto duration_ns = static_cast<uint64_t>(int64_t{durations[i]});
@@ -19,16 +19,29 @@ void RecordDecoder::PassTimes(const Entry* gaps, const Entry* durations, uint32_
       duration_ns += predictions[i].duration_ns;
       predictions[i] = {gap_ns, duration_ns};
     }
-    const uint64_t start_ns = clock.previous_end_ns + gap_ns;
-    const uint64_t end_ns = start_ns + duration_ns;
-    clock.sorted &= (start_ns >= clock.previous_start_ns) & (end_ns >= start_ns);
-    clock.last_end_ns = std::max(clock.last_end_ns, end_ns);
-    clock.previous_start_ns = start_ns;
-    clock.previous_end_ns = end_ns;
-    start_out[i] = start_ns;
-    end_out[i] = end_ns;
+    any |= gap_ns | duration_ns;
+    start_out[i] = at_ns += gap_ns;
+    end_out[i] = at_ns += duration_ns;
   }
-  clock_ = clock;
+  // Where no number is negative, or so large that a block of them wraps, times only go on.
+  if (any >> kPlainBits != 0 || clock_.previous_end_ns >> 62 != 0) {
+    FollowTimes(start_out, end_out, count);
+  } else {
+    clock_.last_end_ns = std::max(clock_.last_end_ns, at_ns);
+    clock_.previous_start_ns = start_out[count - 1];
+  }
+  clock_.previous_end_ns = at_ns;
+}
+
+// The same about order and ends, for all that can be: records may overlap.
+void RecordDecoder::FollowTimes(const uint64_t* start_ns, const uint64_t* end_ns, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    clock_.sorted &= start_ns[i] >= clock_.previous_start_ns && end_ns[i] >= start_ns[i];
+    clock_.no_overlap &= start_ns[i] >= clock_.previous_end_ns;
+    clock_.last_end_ns = std::max(clock_.last_end_ns, end_ns[i]);
+    clock_.previous_start_ns = start_ns[i];
+    clock_.previous_end_ns = end_ns[i];
+  }
 }
 
 // The next `count` records; nullptr: not predicted.
@@ -219,6 +232,7 @@ absl::Status RecordDecoder::Decode(const RecordColumns& columns, size_t count,
     streams.Skip(more);
     const auto run_count = static_cast<uint32_t>(more + 1);
     group->next_node = node + run_count;
+    clock_.no_overlap = true;
 
     uint32_t predicted = 0;
     if (node < group->predicted_nodes) {
@@ -234,7 +248,8 @@ absl::Status RecordDecoder::Decode(const RecordColumns& columns, size_t count,
             .count = run_count,
             .group = index,
             .node = node,
-            .stream = known_stream},
+            .stream = known_stream,
+            .no_overlap = clock_.no_overlap},
            exceptions, out);
     i += run_count;
   }

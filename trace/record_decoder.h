@@ -50,7 +50,12 @@ class RecordDecoder {
   struct Clock {
     uint64_t previous_start_ns = 0, previous_end_ns = 0, last_end_ns = 0;
     bool sorted = true;
+    bool no_overlap = true;  // of the present run
   };
+  // A block of gaps and durations below 2^kPlainBits comes to less than 2^62.
+  static constexpr int kPlainBits = 62 - 10;
+  static_assert(2 * kBlockEntries <= 1 << 10);
+  void FollowTimes(const uint64_t* start_ns, const uint64_t* end_ns, uint32_t count);
   void DecodeTimes(uint32_t count, Prediction* predictions, uint64_t* start_out, uint64_t* end_out);
   template <bool kPredicted, typename Entry>
   void PassTimes(const Entry* gaps, const Entry* durations, uint32_t count, Prediction* predictions,

@@ -65,6 +65,34 @@ TEST(DurationsTest, QuantilesAreWithinTheStatedError) {
   }
 }
 
+TEST(DurationsTest, ManyAtOnceGoWhereEachGoes) {
+  std::mt19937_64 random(8);
+  const uint64_t edges[] = {0, 1, 63, 64, 127, 128, (1 << 24) - 1, 1 << 24, (1 << 24) + 1, ~uint64_t{0}};
+  for (int round = 0; round < 300; ++round) {
+    SiteDurations one_by_one(4), at_once(4);
+    const uint32_t count = 1 + random() % SiteDurations::kMostAtOnce;
+    std::vector<uint32_t> sites;
+    std::vector<uint64_t> values;
+    for (uint32_t i = 0; i < count; ++i) {
+      sites.push_back(random() % 4);
+      values.push_back(random() >> (64 - 1 - random() % (round % 2 == 0 ? 24 : 40)));
+      if (random() % 50 == 0) values.back() = edges[random() % std::size(edges)];
+      one_by_one.Add(sites.back(), values.back());
+    }
+    at_once.Add(sites.data(), values.data(), count);
+    for (uint32_t site = 0; site < 4; ++site) {
+      Durations want, got;
+      one_by_one.AddTo(site, want);
+      at_once.AddTo(site, got);
+      ASSERT_EQ(got.count(), want.count());
+      for (uint64_t rank = 1; rank <= want.count(); ++rank) {
+        const double q = (static_cast<double>(rank) - 0.5) / static_cast<double>(want.count());
+        ASSERT_EQ(got.QuantileNs(q), want.QuantileNs(q)) << site << " rank " << rank;
+      }
+    }
+  }
+}
+
 TEST(DurationsTest, NoDurationHasNoQuantile) {
   Durations durations;
   SiteDurations(2).AddTo(1, durations);
