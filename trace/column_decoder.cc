@@ -12,7 +12,7 @@ namespace hotproof::trace {
 namespace {
 
 using Column = VarintColumn;
-using LaunchColumns = ColumnSet<wire::kLaunchCallNs>;
+using LaunchColumns = ColumnSet<wire::kLaunchCallLow>;
 using AllRecordColumns = ColumnSet<wire::kTemplateNodes>;
 
 // A launch's target, unknown if the tables do not have it.
@@ -284,7 +284,7 @@ absl::Status Decode(std::string_view message, const ChunkStatistics& statistics,
         sequence = reader.get_uint64();
         break;
       case wire::kLaunches:
-        launches = ReadColumnSet<wire::kLaunchCallNs>(reader.get_view());
+        launches = ReadColumnSet<wire::kLaunchCallLow>(reader.get_view());
         break;
       case wire::kRecords:
         records = ReadColumnSet<wire::kTemplateNodes>(reader.get_view());
@@ -334,7 +334,7 @@ UnknownColumns FindUnknownColumns(std::string_view message) {
     protozero::pbf_reader reader(message.data(), message.size());
     while (reader.next()) {
       if (reader.tag() == wire::kLaunches) {
-        scan(reader.get_view(), wire::kLaunchCallNs, unknown.launches);
+        scan(reader.get_view(), wire::kLaunchCallLow, unknown.launches);
       } else if (reader.tag() == wire::kRecords) {
         scan(reader.get_view(), wire::kTemplateNodes, unknown.records);
       } else if (reader.tag() == wire::kOperations) {

@@ -169,23 +169,32 @@ void ColumnEncoder::Encode(std::string& message) {
 
 void ColumnEncoder::EncodeLaunches(std::string& message) {
   const size_t n = launches_.size();
-  uint8_t* at = Reserve(n * (2 * kMaxVarintBytes + 3 * kMaxVarint32Bytes));
+  uint8_t* at = Reserve(n * (2 * kMaxVarintBytes + 4 * kMaxVarint32Bytes));
   Column correlation_ids(wire::kLaunchCorrelationIds, at);
   Column targets(wire::kLaunchTargets, at += n * kMaxVarintBytes);
   Column streams(wire::kLaunchStreams, at += n * kMaxVarint32Bytes);
-  Column enter(wire::kLaunchEnterNs, at += n * kMaxVarint32Bytes);
-  Column call(wire::kLaunchCallNs, at += n * kMaxVarintBytes);
+  Column enter_gaps(wire::kLaunchEnterGapsNs, at += n * kMaxVarint32Bytes);
+  Column call_high(wire::kLaunchCallHigh, at += n * kMaxVarintBytes);
+  Column call_low(wire::kLaunchCallLow, at += n * kMaxVarint32Bytes);
   correlation_ids.Counting();
+  enter_gaps_ns_.assign(kPredictedLaunchTargets, 0);
   LaunchEntry previous;
+  bool first = true;
   for (const LaunchEntry& launch : launches_) {
     correlation_ids.Put(ZigZag64(launch.correlation_id - previous.correlation_id));
     targets.Put(ZigZag32(launch.target.wire() - previous.target.wire()));
     streams.Put(ZigZag32(launch.stream - previous.stream));
-    enter.Put(ZigZag64(launch.enter_ns - previous.enter_ns));
-    call.Put(launch.call_ns);
+    const uint64_t gap_ns = launch.enter_ns - (previous.enter_ns + previous.call_ns);
+    uint64_t& predicted_ns = enter_gaps_ns_[launch.target.wire() % kPredictedLaunchTargets];
+    enter_gaps.Put(ZigZag64(gap_ns - predicted_ns));
+    if (!first) predicted_ns = gap_ns;  // the first one's is a time since the machine's start
+    first = false;
+    call_high.Put(launch.call_ns >> kCallLowBits);
+    call_low.Put(launch.call_ns & ((1u << kCallLowBits) - 1));
     previous = launch;
   }
-  AppendColumns(wire::kLaunches, {&correlation_ids, &targets, &streams, &enter, &call}, message);
+  AppendColumns(wire::kLaunches,
+                {&correlation_ids, &targets, &streams, &enter_gaps, &call_high, &call_low}, message);
 }
 
 // A target that was launched twice repeats itself to within the timer's noise.

@@ -106,6 +106,7 @@ class ColumnEncoder {
   uint8_t* Reserve(size_t bytes);
 
   std::vector<LaunchEntry> launches_;
+  std::vector<uint64_t> enter_gaps_ns_;  // the latest, by target's remainder
   std::vector<Timed> timed_;  // in order of arrival
   std::vector<Untimed> untimed_;
   bool sorted_ = true;  // timed_ is

@@ -7,7 +7,7 @@
 namespace hotproof::trace {
 
 inline constexpr uint32_t kFormatMajor = 1;
-inline constexpr uint32_t kFormatMinor = 2;
+inline constexpr uint32_t kFormatMinor = 3;
 
 // Records or launches after which a chunk is best written (docs/measurements/trace_format.md).
 inline constexpr size_t kChunkEntries = 65536;
@@ -35,6 +35,10 @@ inline constexpr uint32_t kMemcpyOperation = 1;
 inline constexpr uint32_t kMemsetOperation = 2;
 inline constexpr uint32_t kSynchronizationOperation = 3;
 inline constexpr uint32_t kEventRecordOperation = 4;
+
+// Gaps between launch calls are predicted by the latest one of a target with the same remainder.
+inline constexpr uint32_t kPredictedLaunchTargets = 8192;
+inline constexpr uint32_t kCallLowBits = 7;
 
 // The counter file (.hpc): one header page, then the site slots, then the graph slots, all
 // little-endian 64-bit words. Slot 0 of each table counts what found no slot of its own.

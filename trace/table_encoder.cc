@@ -81,7 +81,6 @@ void ChunkEncoder::AddAttributes(uint32_t id, const AttributesEntry& a) {
   PutUint(to, 11, a.shared_memory_executed_bytes);
   PutUint(to, 12, a.shared_memory_carveout_requested);
   PutUint(to, 13, a.device_launched);
-  PutUint(to, 14, static_cast<uint64_t>(int64_t{a.priority}));
   PutUint(to, 15, a.partitioned_cache_executed);
   PutUint(to, 16, a.cache_config);
   PutUint(to, 17, a.shared_memory_config);
@@ -102,6 +101,7 @@ void ChunkEncoder::AddTensorMap(const TensorMapEntry& map) {
   PutUint(to, 7, map.interleave);
   PutUint(to, 8, map.swizzle);
   PutUint(to, 9, map.kind);
+  PutUint(to, 10, map.learnt ? 1 : 0);
 }
 
 namespace {

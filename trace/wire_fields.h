@@ -34,7 +34,10 @@ enum Launches : uint32_t {
   kLaunchTargets = 2,
   kLaunchStreams = 3,
   kLaunchEnterNs = 4,
-  kLaunchCallNs = 5
+  kLaunchCallNs = 5,
+  kLaunchEnterGapsNs = 6,
+  kLaunchCallHigh = 7,
+  kLaunchCallLow = 8
 };
 enum Records : uint32_t {
   kGroupCorrelationIds = 1,

@@ -66,7 +66,6 @@ struct AttributesEntry {
   uint32_t cluster_scheduling_policy = 0, shared_memory_executed_bytes = 0;
   uint32_t shared_memory_carveout_requested = 0;
   bool device_launched = false;
-  int32_t priority = 0;
   uint32_t partitioned_cache_executed = 0, cache_config = 0, shared_memory_config = 0;
   uint32_t channel_type = 0, max_potential_cluster_size = 0, max_active_clusters = 0;
   friend bool operator==(const AttributesEntry&, const AttributesEntry&) = default;
@@ -77,6 +76,7 @@ struct TensorMapEntry {
   std::span<const uint64_t> global_dims, global_strides;
   std::span<const uint32_t> box_dims, element_strides;
   uint32_t interleave = 0, swizzle = 0, kind = 0;
+  bool learnt = false;
 };
 
 struct TensorMapUseEntry {
@@ -206,8 +206,9 @@ struct FooterEntry {
   bool flushed = false;
 };
 
-// kSlow: the disk is so far behind that nothing more is taken.
-enum class WriteResult { kOk, kNoSpace, kError, kSlow };
+// kSlow: the disk is so far behind that nothing more is taken. kTooLarge: a file would begin with more
+// than readers take.
+enum class WriteResult { kOk, kNoSpace, kError, kSlow, kTooLarge };
 
 class Writer {
  public:
@@ -252,7 +253,8 @@ class Writer {
 
   // Goes on in the file `fd` (as the first one; owned), which begins with all tables and the sums of what
   // is in the files before, once that is in it and `publish` has put it in its place. Not kOk: nothing
-  // has changed, and `fd` is closed. kSlow: something is pending or the disk is behind.
+  // has changed, and `fd` is closed or, where the disk hangs, will be. kSlow: something is pending or the
+  // disk is behind. kTooLarge: the tables only grow, so that it stays so.
   WriteResult StartFile(int fd, const std::function<bool()>& publish);
 
   uint64_t records_written() const;  // in all files; kernels', operations are counted in their chunks alone

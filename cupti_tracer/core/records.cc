@@ -47,7 +47,6 @@ std::string AttributesKey(const trace::AttributesEntry& a) {
                              a.local_total_bytes, a.launch_type, a.cluster_x, a.cluster_y, a.cluster_z,
                              a.cluster_scheduling_policy, a.shared_memory_executed_bytes,
                              a.shared_memory_carveout_requested, a.device_launched ? 1u : 0u,
-                             static_cast<uint64_t>(static_cast<int64_t>(a.priority)),
                              a.partitioned_cache_executed, a.cache_config, a.shared_memory_config,
                              a.channel_type, a.max_potential_cluster_size, a.max_active_clusters};
   return {reinterpret_cast<const char*>(fields), sizeof fields};

@@ -53,8 +53,8 @@ TEST_F(FormatExamplesTest, Launches) {
             (Bytes{{1, B({0x14, 2})},
                    {2, B({4, 2})},
                    {3, B({2, 0})},
-                   {4, B({0xD0, 0xF, 0xC8, 1})},
-                   {5, B({0x1E, 0x21})}}));
+                   {6, B({0xD0, 0xF, 0x8C, 1})},
+                   {8, B({0x1E, 0x21})}}));
 }
 
 TEST_F(FormatExamplesTest, Records) {

@@ -28,6 +28,20 @@ class LaunchTimesTest : public ::testing::Test {
     EXPECT_TRUE(reader.ok()) << reader.status();
     return std::move(*reader);
   }
+  // A trace of these columns alone.
+  std::unique_ptr<TraceReader> Read(const Launches& launches) {
+    Chunk head, columns;
+    head.mutable_header()->set_format_major(1);
+    head.mutable_statistics()->set_launch_count(launches.correlation_ids_size());
+    *columns.mutable_launches() = launches;
+    const std::string frame = CompressFrame(columns.SerializeAsString());
+    head.mutable_columns_frame()->set_size_bytes(frame.size());
+    head.mutable_columns_frame()->set_hash(HashFrame(frame));
+    WriteWhole(folder_.File("b.hpt"), CompressFrame(head.SerializeAsString()) + frame);
+    auto reader = TraceReader::Open(folder_.File("b.hpt"));
+    EXPECT_TRUE(reader.ok()) << reader.status();
+    return std::move(*reader);
+  }
   ScratchFolder folder_;
 };
 
@@ -36,7 +50,8 @@ TEST_F(LaunchTimesTest, AnyTimesComeBack) {
   std::vector<std::vector<LaunchEntry>> chunks(3);
   for (auto& launches : chunks) {
     for (int i = 0; i < 2000; ++i) {
-      launches.push_back({random.Next(), Target::Site(1), 1, random.Next() >> random.Below(64),
+      launches.push_back({random.Next(), Target::FromWire(1 + random.Below(3) * kPredictedLaunchTargets),
+                          1, random.Next() >> random.Below(64),
                           static_cast<uint32_t>(random.Next() >> (32 + random.Below(32)))});
     }
   }
@@ -63,20 +78,30 @@ TEST_F(LaunchTimesTest, TimesThatWereNotRecordedAreZero) {
   EXPECT_THAT(times.call_ns, Each(0));
 }
 
-TEST_F(LaunchTimesTest, AColumnOfAnotherLengthContradicts) {
-  Chunk head, columns;
-  head.mutable_header()->set_format_major(1);
-  head.mutable_statistics()->set_launch_count(1);
-  columns.mutable_launches()->add_correlation_ids(5);
-  for (int i = 0; i < 2; ++i) columns.mutable_launches()->add_enter_ns(7);
-  const std::string frame = CompressFrame(columns.SerializeAsString());
-  head.mutable_columns_frame()->set_size_bytes(frame.size());
-  head.mutable_columns_frame()->set_hash(HashFrame(frame));
-  WriteWhole(folder_.File("b.hpt"), CompressFrame(head.SerializeAsString()) + frame);
-  auto reader = TraceReader::Open(folder_.File("b.hpt"));
-  ASSERT_TRUE(reader.ok());
+TEST_F(LaunchTimesTest, ColumnsOfEarlierVersionsAreRead) {
+  Launches launches;
+  for (const int step : {5, 1}) launches.add_correlation_ids(step);
+  for (const int step : {700, -50}) launches.add_enter_ns(step);
+  for (const uint32_t call : {30u, 4294967295u}) launches.add_call_ns(call);
+  const auto reader = Read(launches);
   ChunkLaunchTimes times;
-  EXPECT_FALSE((*reader)->ReadLaunchTimes(0, times).ok());
+  ASSERT_TRUE(reader->ReadLaunchTimes(0, times).ok());
+  EXPECT_THAT(times.enter_ns, ElementsAre(700, 650));
+  EXPECT_THAT(times.call_ns, ElementsAre(30, 4294967295u));
+}
+
+TEST_F(LaunchTimesTest, AColumnOfAnotherLengthContradicts) {
+  void (*const adders[])(Launches&) = {
+      [](Launches& l) { l.add_enter_ns(7); }, [](Launches& l) { l.add_call_ns(7); },
+      [](Launches& l) { l.add_enter_gaps_ns(7); }, [](Launches& l) { l.add_call_high(7); },
+      [](Launches& l) { l.add_call_low(7); }};
+  for (const auto add : adders) {
+    Launches launches;
+    launches.add_correlation_ids(5);
+    for (int i = 0; i < 2; ++i) add(launches);
+    ChunkLaunchTimes times;
+    EXPECT_FALSE(Read(launches)->ReadLaunchTimes(0, times).ok());
+  }
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ TEST_F(RoundTripTest, Kernel) {
 TEST_F(RoundTripTest, Attributes) {
   writer_->AddHeader({});
   writer_->AddAttributes(
-      1, {2, 3, 4, 1ull << 40, 6, 7, 8, 9, 10, 11, 12, true, -14, 15, 16, 17, 18, 19, 20});
+      1, {2, 3, 4, 1ull << 40, 6, 7, 8, 9, 10, 11, 12, true, 15, 16, 17, 18, 19, 20});
   Attributes want;
   want.set_id(1);
   want.set_registers_per_thread(2);
@@ -167,7 +167,6 @@ TEST_F(RoundTripTest, Attributes) {
   want.set_shared_memory_executed_bytes(11);
   want.set_shared_memory_carveout_requested(12);
   want.set_device_launched(true);
-  want.set_priority(-14);
   want.set_partitioned_cache_executed(15);
   want.set_cache_config(16);
   want.set_shared_memory_config(17);
@@ -181,7 +180,7 @@ TEST_F(RoundTripTest, TensorMap) {
   writer_->AddHeader({});
   const uint64_t dims[] = {5120, 8}, strides[] = {1ull << 40};
   const uint32_t box[] = {128, 64}, steps[] = {1, 2};
-  writer_->AddTensorMap({1, 9, dims, strides, box, steps, 1, 3, 2});
+  writer_->AddTensorMap({1, 9, dims, strides, box, steps, 1, 3, 2, true});
   TensorMap want;
   want.set_id(1);
   want.set_data_type(9);
@@ -192,6 +191,7 @@ TEST_F(RoundTripTest, TensorMap) {
   want.set_interleave(1);
   want.set_swizzle(3);
   want.set_kind(2);
+  want.set_learnt(true);
   ExpectSame(Read().tensor_maps[1], want);
 }
 

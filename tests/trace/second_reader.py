@@ -271,11 +271,20 @@ class Trace:
         def column(of, name, count):
             return of.get(name) or [0] * count
         count = len(launches.get("correlation_ids", []))
-        launch_rows = list(zip(sums(column(launches, "correlation_ids", count), MASK64),
-                               sums(column(launches, "targets", count), MASK32),
-                               sums(column(launches, "streams", count), MASK32),
-                               sums(column(launches, "enter_ns", count), MASK64),
-                               column(launches, "call_ns", count)))
+        targets = sums(column(launches, "targets", count), MASK32)
+        enter, calls = sums(column(launches, "enter_ns", count), MASK64), column(launches, "call_ns", count)
+        if "enter_ns" not in launches and "call_ns" not in launches:  # from minor version 3 on
+            gaps, end = {}, 0
+            for i, (target, gap, high, low) in enumerate(zip(
+                    targets, column(launches, "enter_gaps_ns", count), column(launches, "call_high", count),
+                    column(launches, "call_low", count))):
+                gap += gaps.get(target % 8192, 0)
+                if i:
+                    gaps[target % 8192] = gap
+                enter[i], calls[i] = (end + gap) & MASK64, 128 * high + low
+                end = enter[i] + calls[i]
+        launch_rows = list(zip(sums(column(launches, "correlation_ids", count), MASK64), targets,
+                               sums(column(launches, "streams", count), MASK32), enter, calls))
         count = len(r.get("group_correlation_ids", []))
         groups = list(zip(sums(column(r, "group_correlation_ids", count), MASK64),
                           sums(column(r, "group_targets", count), MASK32),

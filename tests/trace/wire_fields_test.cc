@@ -53,7 +53,10 @@ TEST(WireFieldsTest, Columns) {
                     {"targets", wire::kLaunchTargets},
                     {"streams", wire::kLaunchStreams},
                     {"enter_ns", wire::kLaunchEnterNs},
-                    {"call_ns", wire::kLaunchCallNs}}));
+                    {"call_ns", wire::kLaunchCallNs},
+                    {"enter_gaps_ns", wire::kLaunchEnterGapsNs},
+                    {"call_high", wire::kLaunchCallHigh},
+                    {"call_low", wire::kLaunchCallLow}}));
   EXPECT_EQ(FieldsOf(*Records::descriptor()),
             (Fields{{"group_correlation_ids", wire::kGroupCorrelationIds},
                     {"group_targets", wire::kGroupTargets},
