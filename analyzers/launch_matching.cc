@@ -122,8 +122,10 @@ void LaunchMatching::SettleAscending(const trace::ChunkRuns& runs) {
   while (group < groups) See(runs, group++);
 }
 
-void LaunchMatching::FoldInOrder(const Chunk&, Analyzer& folded) {
+void LaunchMatching::FoldInOrder(const Chunk& chunk, Analyzer& folded) {
   const auto& theirs = static_cast<const LaunchMatching&>(folded);
+  const std::vector<uint64_t>& ids = chunk.runs.launch_correlation_id;
+  if (border_ == 0 && !ids.empty()) border_ = *std::max_element(ids.begin(), ids.end());
   for (size_t stream = 0; stream < last_recorded_.size(); ++stream) {
     last_recorded_[stream] = std::max(last_recorded_[stream], theirs.latest_[stream]);
   }
@@ -319,12 +321,14 @@ LaunchMatching::Result LaunchMatching::Finish(uint64_t counted, bool damaged) &&
 }
 
 // Files that are gone held launches and records that are known by number alone. A launch on their
-// border has its entry, or a part of its records, there: what is here of it is complete by the
-// records there.
+// border, one that is no younger than those that the oldest file lists first, has its entry, or a part
+// of its records, there: what is here of it is complete by the records there.
 void LaunchMatching::TakeRotatedOut(uint64_t& unlisted) {
   const trace::RotatedOut& gone = index_->tables().rotated_out;
   uint64_t records = gone.records;
+  const uint64_t border = border_ != 0 ? border_ : UINT64_MAX;  // no launch is listed here
   for (Open& open : open_) {
+    if (open.correlation_id > border) continue;
     // Records of a launch that is listed there.
     if (open.listed != 0 || open.seen > unlisted || !open.target.is_known()) continue;
     MatchCounts& counts = At(result_.devices, open.device);
@@ -343,7 +347,7 @@ void LaunchMatching::TakeRotatedOut(uint64_t& unlisted) {
   for (Open& open : open_) {
     if (records == 0) break;
     const uint64_t expected = uint64_t{open.listed} * index_->ExecutionsOf(open.target);
-    if (open.listed == 0 || open.seen >= expected) continue;
+    if (open.correlation_id > border || open.listed == 0 || open.seen >= expected) continue;
     const uint64_t there = std::min(records, expected - open.seen);
     open.seen += there;
     records -= there;

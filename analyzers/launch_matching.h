@@ -93,6 +93,7 @@ class LaunchMatching : public Analyzer {
   // Of the whole trace so far:
   std::vector<uint64_t> last_recorded_;  // by stream: the latest launch with a record
   uint64_t last_recorded_anywhere_ = 0;
+  uint64_t border_ = 0;  // the latest launch of the first chunk that lists any; 0: none yet
   Result result_;
 };
 

@@ -1,6 +1,7 @@
 #include "trace/chunk_encoder.h"
 
 #include <algorithm>
+#include <new>
 
 #include "trace/counters.h"
 #include "trace/wire_fields.h"
@@ -66,11 +67,16 @@ const std::string& ChunkEncoder::Encode(
   return head_;
 }
 
-void ChunkEncoder::Commit() {
-  if (continuation_ != nullptr) {
-    continuation_->AddTables(pending_);
-    continuation_->AddSiteAttributes(site_attributes_);
-    continuation_->AddChunk(columns_, operations_, asked_sites_.moves(), asked_graphs_.moves());
+// The chunk is in the file: what is not taken note of here would be written, and counted, twice.
+void ChunkEncoder::Commit() noexcept {
+  try {
+    if (continuation_ != nullptr) {
+      continuation_->AddTables(pending_);
+      continuation_->AddSiteAttributes(site_attributes_);
+      continuation_->AddChunk(columns_, operations_, asked_sites_.moves(), asked_graphs_.moves());
+    }
+  } catch (const std::bad_alloc&) {
+    continuation_.reset();  // it does not have all: no next file
   }
   pending_.clear();
   asked_sites_.Commit();

@@ -58,14 +58,15 @@ class ChunkEncoder {
   const std::string& Encode(uint64_t sequence, const ColumnStatistics*, const OperationTotals*,
                             const ColumnsFrame*,
                             std::span<const std::pair<uint32_t, uint32_t>> site_attributes);
-  void Commit();  // the head is on disk
+  void Commit() noexcept;  // the head is on disk
 
   // From now on keeps what the next file has to begin with. Before the first entry.
   void KeepForNextFile() { continuation_ = std::make_unique<Continuation>(); }
+  // False also for want of memory.
   bool keeps_for_next_file() const { return continuation_ != nullptr; }
   // The first head of the next file; everything pending has to be on disk.
   const std::string& EncodeNextFile(uint64_t sequence);
-  void CommitNextFile() { continuation_->Commit(); }
+  void CommitNextFile() noexcept { continuation_->Commit(); }
 
  private:
   void AppendStatistics(const ColumnStatistics*, const OperationTotals*);

@@ -131,13 +131,14 @@ std::vector<Continuation::Rollup> Continuation::RollupsWithCurrent() const {
   return fewer;
 }
 
-std::string Continuation::Encode() const {
+std::string Continuation::Encode() {
+  next_rollups_ = RollupsWithCurrent();
   std::string head, message, asked;
   pbf_writer chunk(head);
   {
     pbf_writer to(chunk, wire::kContinuation);
     PutUint(to, 1, current_.last_segment + 1);
-    for (const Rollup& rollup : RollupsWithCurrent()) {
+    for (const Rollup& rollup : next_rollups_) {
       asked.clear();
       EncodeCounters(rollup.sites, rollup.graphs, asked);
       message.clear();
@@ -160,8 +161,9 @@ std::string Continuation::Encode() const {
   return head;
 }
 
-void Continuation::Commit() {
-  rollups_ = RollupsWithCurrent();
+void Continuation::Commit() noexcept {
+  rollups_.swap(next_rollups_);
+  next_rollups_.clear();
   const uint32_t next = current_.last_segment + 1;
   current_ = {.first_segment = next, .last_segment = next};
   // The chunk that says so is the new file's first, and counts there.

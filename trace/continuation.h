@@ -26,10 +26,10 @@ class Continuation {
   void AddChunk(const ColumnStatistics* columns, const OperationTotals* operations,
                 const SlotCounts& sites, const SlotCounts& graphs);
 
-  // The head of the next file but its `sequence`. Changes nothing.
-  std::string Encode() const;
-  // That head is on disk: what follows is of the next file.
-  void Commit();
+  // The head of the next file but its `sequence`.
+  std::string Encode();
+  // The head that Encode made is on disk: what follows is of the next file. Nothing was added since.
+  void Commit() noexcept;
 
  private:
   // Sums over the chunks of some files.
@@ -49,6 +49,7 @@ class Continuation {
       problems_;  // the latest of kind and detail
   std::vector<std::pair<uint32_t, uint32_t>> site_attributes_;
   std::vector<Rollup> rollups_;  // of the files before
+  std::vector<Rollup> next_rollups_;  // with the present one, by Encode
   Rollup current_{.first_segment = 1, .last_segment = 1};
 };
 

@@ -1,10 +1,13 @@
 #include "trace/segments.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "trace/frame_scanner.h"
 
@@ -19,6 +22,27 @@ std::string SegmentPath(const std::string& path, uint32_t segment) {
     stem = stem.substr(0, stem.rfind('.'));
   }
   return absl::StrFormat("%s.%06d.hps", std::string(stem), segment);
+}
+
+uint32_t LastSegmentBeside(const std::string& path) {
+  namespace fs = std::filesystem;
+  uint32_t last = 0;
+  std::error_code error;
+  const fs::path folder = fs::path(path).parent_path();
+  for (fs::directory_iterator it(folder.empty() ? "." : folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    std::string_view number = name;
+    if (!number.ends_with(".hps")) continue;
+    number.remove_suffix(4);
+    number = number.substr(number.rfind('.') + 1);
+    uint32_t segment = 0;
+    if (absl::SimpleAtoi(std::string(number), &segment) &&
+        fs::path(SegmentPath(path, segment)).filename() == name) {
+      last = std::max(last, segment);
+    }
+  }
+  return last;
 }
 
 void KeepNewestFiles(std::vector<std::string>& paths) {

@@ -194,22 +194,45 @@ void Reader::DropDamagedColumns(int threads, TableBuilder& builder) {
   tables_.chunk_statistics.resize(kept);
 }
 
-// The files of this trace that went before and are still there, back to the first that is not.
+// The files of this trace that went before and are still there, back to the first that is not. One that
+// is there and is not read is named: what it holds is then known as sums alone, as if it were gone.
 void Reader::OpenEarlierFiles() {
-  const std::optional<FileStart> last = StartOf(*files_[0]);
-  if (!last) return;
+  constexpr size_t kSpareFiles = 8;  // that others need to open
+  std::optional<FileStart> later = StartOf(*files_[0]);
+  uint32_t segment = later ? later->segment - 1 : LastSegmentBeside(path_);
   std::vector<std::unique_ptr<File>> earlier;
-  for (uint32_t segment = last->segment - 1; segment > 0; --segment) {
+  for (; segment > 0; --segment) {
     const std::string path = SegmentPath(path_, segment);
+    const std::string name = path.substr(path.rfind('/') + 1);
+    const auto not_read = [&](absl::string_view why) {
+      AddIssue(ReadIssue::Kind::kCorruptColumns, 0,
+               absl::StrCat(name, ": ", why, "; not read, the sums of what is older are known"));
+    };
     auto file = File::Open(path);
-    if (!file.ok()) break;
-    const std::optional<FileStart> start = StartOf(**file);
-    if (!start || start->segment != segment || start->pid != last->pid ||
-        start->process_start_ticks != last->process_start_ticks) {
+    if (!file.ok()) {
+      if (absl::IsNotFound(file.status())) break;
+      not_read(file.status().message());
+      if (absl::IsResourceExhausted(file.status())) {  // too many open files
+        const size_t kept = earlier.size() - std::min(earlier.size(), kSpareFiles);
+        earlier.resize(kept);
+        file_names_.resize(kept);
+      }
       break;
     }
+    const std::optional<FileStart> start = StartOf(**file);
+    if (!start) {
+      not_read("its first frame cannot be read");
+      break;
+    }
+    if (start->segment != segment || (later && (start->pid != later->pid ||
+                                                start->process_start_ticks !=
+                                                    later->process_start_ticks))) {
+      not_read("it is of another trace");
+      break;
+    }
+    if (!later) later = start;
     earlier.push_back(*std::move(file));
-    file_names_.push_back(path.substr(path.rfind('/') + 1));
+    file_names_.push_back(name);
   }
   std::reverse(file_names_.begin(), file_names_.end());
   files_.insert(files_.begin(), std::make_move_iterator(earlier.rbegin()),
@@ -252,7 +275,7 @@ absl::Status Reader::LoadFile(uint32_t index, TableBuilder& builder, UnknownFiel
   }
   if (file.size_bytes() == 0) {
     AddIssue(ReadIssue::Kind::kTornTail, 0, "empty: nothing was written before the process ended");
-  } else if (!any && !scanner.only_torn()) {
+  } else if (!any && !scanner.only_torn() && index == 0) {
     return absl::InvalidArgumentError(absl::StrCat(path_, ": not a hotproof trace"));
   }
   if (index < file_names_.size()) {

@@ -26,6 +26,7 @@ struct Writer::Impl {
   std::string columns_message;
   Frame head_frame, columns_frame;
   std::unique_ptr<FrameOutput> output;
+  std::unique_ptr<FrameOutput> hanging;  // of a next file that was given up
   uint64_t sequence = 0;
   uint64_t records_written = 0;
   bool lost_entry = false;  // one since the last Flush: no memory, or more than a chunk holds
@@ -47,7 +48,11 @@ void KeepingMemoryErrors(bool& lost_entry, Action action) {
 }  // namespace
 
 Writer::Writer(int fd, int zstd_level) : impl_(std::make_unique<Impl>(fd, zstd_level)) {}
-Writer::~Writer() = default;
+Writer::~Writer() {
+  // Nobody waits for a disk that hangs: its thread keeps what it writes.
+  if (impl_->hanging != nullptr && !impl_->hanging->AwaitWritten(0)) [[maybe_unused]]
+    FrameOutput* const left = impl_->hanging.release();
+}
 
 #define HOTPROOF_ADD(call) KeepingMemoryErrors(impl_->lost_entry, [&] { impl_->chunk.call; })
 void Writer::AddHeader(const HeaderEntry& entry) { HOTPROOF_ADD(AddHeader(entry)); }
@@ -167,6 +172,10 @@ void Writer::KeepForNextFile() {
 WriteResult Writer::StartFile(int fd, const std::function<bool()>& publish) {
   constexpr unsigned kPatienceMs = 100;  // the caller's lock is one that the program may wait for
   auto output = std::make_unique<FrameOutput>(fd);  // closes it
+  if (impl_->hanging != nullptr) {  // one at most
+    if (!impl_->hanging->AwaitWritten(0)) return WriteResult::kSlow;
+    impl_->hanging.reset();
+  }
   if (!impl_->chunk.keeps_for_next_file()) return WriteResult::kError;
   if (has_pending_tables() || !AwaitWritten(kPatienceMs)) return WriteResult::kSlow;
   // The sums for the next file have what was lost: none is begun, and the next flush says why.
@@ -175,6 +184,7 @@ WriteResult Writer::StartFile(int fd, const std::function<bool()>& publish) {
   bool no_memory = false;
   KeepingMemoryErrors(no_memory, [&] {
     const std::string& head = impl_->chunk.EncodeNextFile(impl_->sequence);
+    if (head.size() > kMaxHeadBytes) result = WriteResult::kTooLarge;
     if (head.size() > kMaxHeadBytes || !impl_->head_frame.Compress(head)) return;
     impl_->columns_frame.Clear();
     result = output->Append(impl_->head_frame, impl_->columns_frame);
@@ -182,14 +192,12 @@ WriteResult Writer::StartFile(int fd, const std::function<bool()>& publish) {
     if (result == WriteResult::kOk && !publish()) result = WriteResult::kError;
   });
   if (result != WriteResult::kOk) {
-    // A disk that hangs: its thread keeps what it writes, nobody waits for it.
-    if (result == WriteResult::kSlow) [[maybe_unused]]
-      FrameOutput* const abandoned = output.release();
+    if (result == WriteResult::kSlow) impl_->hanging = std::move(output);
     return result;
   }
   ++impl_->sequence;
   impl_->output = std::move(output);
-  KeepingMemoryErrors(impl_->lost_entry, [&] { impl_->chunk.CommitNextFile(); });
+  impl_->chunk.CommitNextFile();
   return WriteResult::kOk;
 }
 

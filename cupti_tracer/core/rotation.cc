@@ -51,7 +51,6 @@ bool Rotation::Fail(const char* what, int error) {
 
 bool Rotation::Rotate(trace::Writer& writer, uint64_t now_ns) {
   not_before_ns_ = now_ns + kRetryNs;  // unless it succeeds
-  TrimFolder();                        // makes room for it
   const std::string new_name = stem_ + ".hpt.new";
   unlinkat(folder_, new_name.c_str(), 0);  // of a try that failed
   const int file =
@@ -60,7 +59,10 @@ bool Rotation::Rotate(trace::Writer& writer, uint64_t now_ns) {
   why_.clear();
   const trace::WriteResult result = writer.StartFile(file, [&] { return Publish(new_name); });
   if (result != trace::WriteResult::kOk) {
-    if (why_.empty()) {
+    if (result == trace::WriteResult::kTooLarge) {
+      why_ = "the tables of the trace have become too large to begin another file with";
+      not_before_ns_ = UINT64_MAX;
+    } else if (why_.empty()) {
       Fail("cannot write the next file", result == trace::WriteResult::kNoSpace ? ENOSPC
                                          : result == trace::WriteResult::kSlow  ? EAGAIN
                                                                                 : EIO);
@@ -72,7 +74,6 @@ bool Rotation::Rotate(trace::Writer& writer, uint64_t now_ns) {
   began_ns_ = now_ns;
   not_before_ns_ = 0;
   head_bytes_ = writer.bytes_written();
-  TrimFolder();
   return true;
 }
 
@@ -113,6 +114,8 @@ void Rotation::TrimFolder() const {
         !S_ISREG(status.st_mode)) {
       continue;
     }
+    // Of a process that rotates, or was killed as it did: soon gone, or no more than a head.
+    if (std::string_view(entry->d_name).ends_with(".hpt.new")) continue;
     const auto on_disk = static_cast<uint64_t>(status.st_blocks) * 512;
     bytes += on_disk;
     // With a second link it is a trace's newest file, too: of one that was killed as it rotated.

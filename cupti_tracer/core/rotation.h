@@ -1,7 +1,7 @@
 // Begins a new file of the trace when the present one is large or old enough, and keeps the folder
 // below its bound by removing the oldest closed ones, whosever they are: every trace's newest file
 // has the sums of its others, so any of those may go at any time (proto/FORMAT.md, "Rotation").
-// Owned by TraceFile; called on the flush thread, under the trace's lock.
+// Owned by TraceFile; called on the flush thread, under the trace's lock but where it says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,12 @@ class Rotation {
   Rotation(const RotationLimits& limits, int folder_fd, std::string stem, uint64_t now_ns);
 
   bool Due(const trace::Writer& writer, uint64_t now_ns) const;
-  // On failure (why() says what; an errno) the writer goes on in its file, and it is not due again
-  // for a minute.
+  // On failure (why() says what) the writer goes on in its file, and it is not due again for a minute,
+  // or ever where it would fail for ever.
   bool Rotate(trace::Writer& writer, uint64_t now_ns);
   const std::string& why() const { return why_; }
-  // Removes the oldest closed files until the folder is below its bound.
+  // Removes the oldest closed files until the folder is below its bound. After each try to rotate,
+  // without the trace's lock: it reads a folder of any size.
   void TrimFolder() const;
 
  private:

@@ -84,9 +84,13 @@ bool TraceFile::FlushLocked() {
 }
 
 bool TraceFile::Flush() {
-  std::lock_guard lock(mutex_);
-  const bool ok = FlushLocked();
-  if (ok) RotateIfDueLocked();
+  bool ok, tried = false;
+  {
+    std::lock_guard lock(mutex_);
+    ok = FlushLocked();
+    if (ok) tried = RotateIfDueLocked();
+  }
+  if (tried) rotation_->TrimFolder();
   return ok;
 }
 
@@ -98,12 +102,13 @@ void TraceFile::SetRotation(const RotationLimits& limits) {
   writer_->KeepForNextFile();
 }
 
-void TraceFile::RotateIfDueLocked() {
+bool TraceFile::RotateIfDueLocked() {
   const uint64_t now_ns = MonotonicNs();
-  if (rotation_ == nullptr || !rotation_->Due(*writer_, now_ns)) return;
+  if (rotation_ == nullptr || !rotation_->Due(*writer_, now_ns)) return false;
   if (!rotation_->Rotate(*writer_, now_ns)) {
     CountProblemLocked(ProblemKind::kRotationFailed, rotation_->why());
   }
+  return true;
 }
 
 void TraceFile::SnapshotLocked(SnapshotReason reason, uint64_t correlation_id, uint32_t graph_id,

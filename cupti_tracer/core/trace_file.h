@@ -103,7 +103,7 @@ class TraceFile {
   }
   bool NoteLocked(trace::WriteResult result);
   void WriteProblemCountsLocked();
-  void RotateIfDueLocked();
+  bool RotateIfDueLocked();  // whether it was tried
 
   std::mutex mutex_;
   std::unique_ptr<trace::Writer> writer_;

@@ -5,6 +5,8 @@
 
 #include <condition_variable>
 #include <cstdio>
+#include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <random>
 #include <string>
@@ -147,6 +149,37 @@ TEST_F(SlowDiskTest, NoFileIsBegunBehindALostChunk) {
   EXPECT_EQ(writer.Flush({}), WriteResult::kNoSpace);
   EXPECT_EQ(writer.Flush({}), WriteResult::kOk);
   EXPECT_EQ(start_file(), WriteResult::kError);
+}
+
+// Each would keep a file, a thread and buffers for ever.
+TEST_F(SlowDiskTest, OneFileAtMostWaitsForADiskThatHangs) {
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  FrameOutput::default_write_at = &WriteWhenLet;
+  {
+    Writer writer(dup(fileno(file_)));
+    writer.KeepForNextFile();
+    writer.AddProblem({.kind = 1, .count = 1, .detail = "before"});
+    ASSERT_EQ(writer.Flush({}), WriteResult::kOk);
+    const auto start_file = [&] {
+      std::FILE* const next = std::tmpfile();
+      const WriteResult result = writer.StartFile(dup(fileno(next)), [] { return true; });
+      std::fclose(next);
+      return result;
+    };
+    const auto before = open_files();
+    SetBlocked(true);
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(start_file(), WriteResult::kSlow);
+      EXPECT_EQ(open_files(), before + 1);
+    }
+    SetBlocked(false);
+    while (start_file() != WriteResult::kOk) {  // the thread may not have got there yet
+    }
+    EXPECT_EQ(open_files(), before);
+  }
+  FrameOutput::default_write_at = &pwritev;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <random>
 #include <string_view>
 
 #include "analyzers/process_analysis.h"
@@ -274,6 +275,89 @@ TEST_F(RotationTest, ManyFilesAreRolledUpTogether) {
   EXPECT_EQ(process.completeness.completeness.recorded(), static_cast<double>(launches));
 }
 
+// Overwrites the first bytes of a file.
+void Damage(const std::string& path) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.write("damaged", 7);
+}
+
+// The sums of what went before are lost with it, the files themselves are not.
+TEST_F(RotationTest, BehindADamagedFirstHeadTheClosedFilesAreRead) {
+  const uint64_t launches = WriteFiles(4);
+  Damage(Path("a.hpt"));
+  const auto process = Analyze();
+  EXPECT_EQ(process.reader->tables().rotated_out.files, 0u);
+  EXPECT_EQ(process.times.records, launches);
+  EXPECT_EQ(process.completeness.completeness.expected(), static_cast<double>(launches));
+  EXPECT_EQ(process.completeness.completeness.state(), report::Completeness::LOWER_BOUND);
+  EXPECT_FALSE(process.reader->issues().empty());
+}
+
+TEST_F(RotationTest, AFileThatIsThereAndIsNotReadIsNamed) {
+  const uint64_t launches = WriteFiles(5);
+  const auto refused = [&](const std::string& why) {
+    const auto process = Analyze();
+    EXPECT_EQ(process.reader->tables().rotated_out.files, 3u);
+    EXPECT_EQ(process.completeness.completeness.recorded(), static_cast<double>(launches));
+    EXPECT_EQ(process.completeness.completeness.state(), report::Completeness::LOWER_BOUND);
+    ASSERT_EQ(process.reader->issues().size(), 1u);
+    const std::string& detail = process.reader->issues()[0].detail;
+    EXPECT_NE(detail.find("a.000003.hps: "), std::string::npos) << detail;
+    EXPECT_NE(detail.find(why), std::string::npos) << detail;
+  };
+  const std::string third = trace::SegmentPath(Path("a.hpt"), 3);
+  const std::string whole = Path("kept");
+  fs::copy(third, whole);
+  Damage(third);
+  refused("cannot be read");
+  fs::remove(third);
+  fs::copy(trace::SegmentPath(Path("a.hpt"), 2), third);
+  refused("another trace");
+  fs::remove(third);
+  fs::create_directory(third);
+  refused("not a regular file");
+  fs::remove(third);
+  fs::copy(whole, third);
+  EXPECT_EQ(Analyze().completeness.completeness.state(), report::Completeness::COMPLETE);
+}
+
+TEST_F(RotationTest, MoreFilesThanMayBeOpenAreNamed) {
+  const uint64_t launches = WriteFiles(40);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const auto open_files = std::distance(fs::directory_iterator("/proc/self/fd"), {});
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(open_files) + 20;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto process = Analyze();
+  setrlimit(RLIMIT_NOFILE, &before);
+  const trace::Tables& tables = process.reader->tables();
+  EXPECT_EQ(tables.asked_source, trace::CounterSource::kCounterFile);
+  EXPECT_GT(tables.rotated_out.files, 20u);
+  EXPECT_LT(tables.rotated_out.files, 40u);
+  EXPECT_EQ(process.completeness.completeness.recorded(), static_cast<double>(launches));
+  EXPECT_EQ(process.completeness.completeness.state(), report::Completeness::LOWER_BOUND);
+  ASSERT_EQ(process.reader->issues().size(), 1u);
+  EXPECT_NE(process.reader->issues()[0].detail.find("Too many open files"), std::string::npos)
+      << process.reader->issues()[0].detail;
+}
+
+// Tables only grow: it would fail for ever, so that it is not tried again.
+TEST_F(RotationTest, TablesTooLargeForAHeadAreSaid) {
+  Server server(folder_, {.file_bytes = 1});
+  const std::string name(40 << 20, 'k');
+  for (uint32_t id = 1000; id < 1002; ++id) {
+    server.writer().AddKernel({.id = id, .name = name});
+    ASSERT_TRUE(server.Flush());
+  }
+  EXPECT_TRUE(server.rotation().Due(server.writer(), 1));
+  EXPECT_FALSE(server.Rotate());
+  EXPECT_NE(server.rotation().why().find("too large"), std::string::npos) << server.rotation().why();
+  EXPECT_FALSE(server.rotation().Due(server.writer(), UINT64_MAX - 1));
+  server.Step();
+  EXPECT_TRUE(server.Flush());
+}
+
 TEST_F(RotationTest, TheOldestGoWhereTheFolderIsBounded) {
   std::ofstream(Path("other.000001.hps")) << std::string(100'000, 'x');
   Server server(folder_, {.file_bytes = 1, .folder_bytes = 400'000});
@@ -286,6 +370,7 @@ TEST_F(RotationTest, TheOldestGoWhereTheFolderIsBounded) {
       ASSERT_LT(server.writer().bytes_written(), 200'000u);
     } while (!server.rotation().Due(server.writer(), ++now_ns));
     ASSERT_TRUE(server.Rotate()) << server.rotation().why();
+    server.rotation().TrimFolder();
     uint64_t bytes = 0;
     for (const auto& entry : fs::directory_iterator(folder_)) bytes += entry.file_size();
     EXPECT_LE(bytes, 400'000u);
@@ -418,13 +503,18 @@ TEST_F(RotationTest, SurvivesSigkillAtAnyMoment) {
         server.Step();
         server.Flush();
         server.Rotate();
+        server.rotation().TrimFolder();
       }
     }
     // After some rotations, at a moment that differs from round to round.
     const std::string closed = trace::SegmentPath(Path("a.hpt"), 5 + 7 * round);
-    while (!fs::exists(closed)) usleep(200);
-    kill(child, SIGKILL);
     int status = 0;
+    while (!fs::exists(closed)) {
+      ASSERT_EQ(waitpid(child, &status, WNOHANG), 0) << "it ended by itself: " << status;
+      usleep(200);
+    }
+    usleep(std::random_device()() % 3000);
+    kill(child, SIGKILL);
     ASSERT_EQ(waitpid(child, &status, 0), child);
     const auto process = Analyze();
     for (const trace::ReadIssue& issue : process.reader->issues()) {
