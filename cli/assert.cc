@@ -6,6 +6,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -15,7 +16,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analyzers/expectations.h"
 #include "cli/assert_output.h"
@@ -23,6 +23,7 @@
 #include "cli/exit_codes.h"
 #include "cli/folder_evidence.h"
 #include "cli/load_run.h"
+#include "cli/option_checks.h"
 #include "cli/render/json.h"
 #include "cli/terminal.h"
 #include "proto/expectations.pb.h"
@@ -97,8 +98,7 @@ absl::StatusOr<expectations::Expectations> ReadExpectFile(const std::string& pat
 
 bool HasFlagExpectation(const Options& options) {
   const bool selects = !options.kernel.empty() || !options.path.empty() || !options.shape.empty() ||
-                       !options.kind.empty() || !options.cubin_of.empty() ||
-                       !options.range.empty();
+                       !options.kind.empty() || !options.cubin_of.empty() || !options.range.empty();
   const bool bounds = options.launches || options.min_launches || options.max_launches ||
                       !options.share.empty() || !options.time_share.empty();
   return selects || bounds;
@@ -206,6 +206,7 @@ absl::StatusOr<report::AssertReport> Check(const analyzers::CompiledExpectations
 }
 
 int Run(const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
   const auto expectations = Compile(options);
   if (!expectations.ok()) {
     return BadInput(options, absl::StrCat("assert: ", expectations.status().message()));
@@ -221,7 +222,9 @@ int Run(const Options& options) {
     const TerminalStyle style = StdoutStyle();
     std::cout << AssertAsText(report, style.colours);
   }
-  if (!options.junit_file.empty() && !WriteFile(options.junit_file, AssertAsJunit(report))) {
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  if (!options.junit_file.empty() &&
+      !WriteFile(options.junit_file, AssertAsJunit(report, took.count()))) {
     PrintError(
         absl::StrCat("cannot write ", options.junit_file, "; check its folder and free space"));
     return kBadInput;
@@ -232,15 +235,6 @@ int Run(const Options& options) {
 }  // namespace
 
 CLI::App* AddAssert(CLI::App& app, int& exit_code) {
-  // An unset variable in a CI script must not become 'any kernel'.
-  const CLI::Validator not_empty(
-      [](const std::string& value) { return value.empty() ? "must not be empty" : ""; }, "");
-  const CLI::Validator whole_number(
-      [](const std::string& value) {
-        uint64_t number = 0;
-        return absl::SimpleAtoi(value, &number) ? "" : "takes a whole number from 0, not " + value;
-      },
-      "");
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("assert", "Hold a run to expectations; the exit code is the verdict");
@@ -252,64 +246,64 @@ CLI::App* AddAssert(CLI::App& app, int& exit_code) {
       ->add_option("--expect", options->expect_file,
                    "Expectations in a file (proto/expectations.proto)")
       ->type_name("F.textproto")
-      ->check(not_empty);
+      ->check(NotEmpty());
   command->add_option("--rules", options->rules, "Rules of your own, tried first (textproto)")
       ->type_name("F.textproto")
-      ->check(not_empty);
+      ->check(NotEmpty());
   const char* const selection = "Which launches";
   command
       ->add_option("--kernel", options->kernel,
                    "RE2 pattern, anywhere in the mangled or demangled name")
       ->type_name("RE2")
-      ->check(not_empty)
+      ->check(NotEmpty())
       ->group(selection);
   command
       ->add_option("--path", options->path, "GEMM launches of this path, e.g. cutlass_vllm, custom")
       ->type_name("P")
-      ->check(not_empty)
+      ->check(NotEmpty())
       ->group(selection);
   command->add_option("--shape", options->shape, "GEMM launches with this N and K, e.g. 34816x5120")
       ->type_name("NxK")
-      ->check(not_empty)
+      ->check(NotEmpty())
       ->group(selection);
   command
       ->add_option("--kind", options->kind,
                    "Launches of this kind, or any; default: gemm with --path or --shape, "
                    "without --kernel")
-      ->check(not_empty)
+      ->check(NotEmpty())
       ->group(selection);
   command
       ->add_option("--range", options->range,
                    "Launches in these named ranges: RE2 pattern, anywhere in e.g. "
                    "model.layers.3/mlp")
       ->type_name("RE2")
-      ->check(not_empty)
+      ->check(NotEmpty())
       ->group(selection);
   command
       ->add_option("--cubin-of", options->cubin_of,
                    "Launches of the kernels that this library, program or cubin embeds, "
                    "by the hash of the cubin that was loaded")
       ->type_name("FILE")
-      ->check(not_empty)
+      ->check(NotEmpty())
       ->group(selection);
   const char* const bounds = "What is expected of them";
   command->add_option("--launches", options->launches, "Exactly so many")
-      ->check(whole_number)
+      ->check(WholeNumber())
       ->group(bounds);
   command->add_option("--min-launches", options->min_launches, "At least so many")
-      ->check(whole_number)
+      ->check(WholeNumber())
       ->group(bounds);
   command->add_option("--max-launches", options->max_launches, "At most so many; 0: never")
-      ->check(whole_number)
+      ->check(WholeNumber())
       ->group(bounds);
   command
       ->add_option("--share", options->share,
                    "Their share of the launches of the shape's GEMMs, e.g. '>=0.99'")
-      ->check(not_empty)
+      ->check(NotEmpty())
       ->group(bounds);
   command
       ->add_option("--time-share", options->time_share, "Their share of all GPU time, e.g. '>=0.5'")
-      ->check(not_empty)
+      ->check(NotEmpty())
       ->group(bounds);
   command
       ->add_option("--processes", options->processes,
@@ -318,12 +312,13 @@ CLI::App* AddAssert(CLI::App& app, int& exit_code) {
   command
       ->add_option("--expect-processes", options->expect_processes,
                    "Exactly so many processes launched a kernel")
-      ->check(whole_number);
+      ->check(WholeNumber(UINT32_MAX));
   command
       ->add_option("--phase", options->phase, "steady (default): after warm-up; all: the whole run")
       ->check(CLI::IsMember({"steady", "all"}));
   command->add_option("--junit", options->junit_file, "Also write the result as JUnit XML")
-      ->type_name("F");
+      ->type_name("F")
+      ->check(NotEmpty());
   command->add_option("--format", options->format, "How to print the result")
       ->check(CLI::IsMember({"text", "json", "github"}))
       ->capture_default_str();

@@ -73,10 +73,30 @@ std::string Xml(const std::string& text) {
       clean, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&apos;"}});
 }
 
-std::string TestSuite(int tests, int failures, int errors, const std::string& cases) {
-  return absl::StrCat(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"hotproof assert\" tests=\"",
-      tests, "\" failures=\"", failures, "\" errors=\"", errors, "\">\n", cases, "</testsuite>\n");
+// A message is one line wherever it is shown.
+std::string XmlLine(const std::string& text) {
+  return Xml(absl::StrReplaceAll(text, {{"\n", " "}, {"\t", " "}}));
+}
+
+struct Suite {
+  int tests = 0, failures = 0, errors = 0;
+  double seconds = 0;
+  std::string content;  // test cases, then system-out
+};
+
+std::string TestCase(const std::string& name, double seconds) {
+  return absl::StrFormat("    <testcase classname=\"hotproof.assert\" name=\"%s\" time=\"%.3f\"",
+                         XmlLine(name), seconds);
+}
+
+std::string Document(const Suite& suite) {
+  const std::string attributes = absl::StrFormat(
+      "name=\"hotproof assert\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"0\" "
+      "time=\"%.3f\"",
+      suite.tests, suite.failures, suite.errors, suite.seconds);
+  return absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ", attributes,
+                      ">\n  <testsuite ", attributes, ">\n", suite.content,
+                      "  </testsuite>\n</testsuites>\n");
 }
 
 std::string GithubEscape(const std::string& text) {
@@ -116,33 +136,41 @@ std::string AssertAsGithub(const AssertReport& report) {
   return text + AssertAsText(report, false);
 }
 
-std::string AssertAsJunit(const AssertReport& report) {
-  int failures = 0, errors = 0;
-  std::string cases;
+std::string AssertAsJunit(const AssertReport& report, double seconds) {
+  Suite suite;
+  suite.tests = report.checks_size();
+  suite.seconds = seconds;
   for (const Check& check : report.checks()) {
-    absl::StrAppend(&cases, "  <testcase classname=\"hotproof.assert\" name=\"",
-                    Xml(absl::StrCat(check.expectation(), " ", check.expected(),
-                                     Subject(check).empty() ? "" : " in ", Subject(check))),
-                    "\"");
+    // All are judged in one reading of the traces: each has its part of the time.
+    absl::StrAppend(&suite.content,
+                    TestCase(absl::StrCat(check.expectation(), " ", check.expected(),
+                                          Subject(check).empty() ? "" : " in ", Subject(check)),
+                             seconds / suite.tests));
     if (check.verdict() == AssertReport::PASS) {
-      absl::StrAppend(&cases, "/>\n");
+      absl::StrAppend(&suite.content, "/>\n");
       continue;
     }
     const bool failed = check.verdict() == AssertReport::FAIL;
-    ++(failed ? failures : errors);
+    ++(failed ? suite.failures : suite.errors);
     const char* element = failed ? "failure" : "error";
-    absl::StrAppend(&cases, ">\n    <", element, " type=\"", VerdictName(check.verdict()),
-                    "\" message=\"", Xml(OneLine(check)), "\">", Xml(Near(check)), "</", element,
-                    ">\n  </testcase>\n");
+    const std::string near = Near(check);
+    absl::StrAppend(&suite.content, ">\n      <", element, " type=\"", VerdictName(check.verdict()),
+                    "\" message=\"", XmlLine(OneLine(check)), "\">",
+                    near.empty() ? "" : Xml("ran: " + near), "</", element, ">\n    </testcase>\n");
   }
-  return TestSuite(report.checks_size(), failures, errors, cases);
+  absl::StrAppend(&suite.content, "    <system-out>", Xml(AssertAsText(report, false)),
+                  "</system-out>\n");
+  return Document(suite);
 }
 
 std::string ErrorAsJunit(const std::string& what) {
-  return TestSuite(1, 0, 1,
-                   absl::StrCat("  <testcase classname=\"hotproof.assert\" name=\"input\">\n"
-                                "    <error type=\"BAD_INPUT\" message=\"",
-                                Xml(what), "\"/>\n  </testcase>\n"));
+  return Document(
+      {.tests = 1,
+       .failures = 0,
+       .errors = 1,
+       .seconds = 0,
+       .content = absl::StrCat(TestCase("input", 0), ">\n      <error type=\"BAD_INPUT\" ",
+                               "message=\"", XmlLine(what), "\"/>\n    </testcase>\n")});
 }
 
 }  // namespace hotproof::cli

@@ -16,12 +16,11 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/child.h"
 #include "cli/manifest.h"
+#include "cli/option_checks.h"
 #include "cli/process_tree.h"
 #include "cli/tracer_library.h"
 #include "trace/redact.h"
@@ -37,6 +36,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kUsageError = 2;
 constexpr int kNotStarted = 127;
 constexpr int kPollMs = 50;
+constexpr uint64_t kMostSeconds = 1'000'000'000;  // their nanoseconds fit into 64 bits
 constexpr std::chrono::seconds kDescendantsDeadline(10);
 constexpr std::chrono::seconds kManifestPeriod(1);
 
@@ -60,7 +60,8 @@ int Fail(int exit_code, const std::string& what) {
   return exit_code;
 }
 
-// The folder of the torch hook (cupti_tracer/python/), beside the library; empty: it is not installed.
+// The folder of the torch hook (cupti_tracer/python/), beside the library; empty: it is not
+// installed.
 std::string TorchHookFolder(const std::string& library) {
   const fs::path folder = fs::path(library).parent_path() / "hotproof_python";
   std::error_code error;
@@ -84,9 +85,10 @@ std::vector<std::string> TracedEnvironment(const std::string& library, const std
                                           absl::StrCat("HOTPROOF_OUT=", out),
                                           absl::StrCat("HOTPROOF_MODE=", options.mode),
                                           absl::StrCat("HOTPROOF_RECORD=", options.record)};
-  const std::pair<const char*, uint64_t> limits[] = {{"HOTPROOF_ROTATE_BYTES=", options.rotate_bytes},
-                                                     {"HOTPROOF_ROTATE_SECONDS=", options.rotate_seconds},
-                                                     {"HOTPROOF_KEEP_BYTES=", options.keep_bytes}};
+  const std::pair<const char*, uint64_t> limits[] = {
+      {"HOTPROOF_ROTATE_BYTES=", options.rotate_bytes},
+      {"HOTPROOF_ROTATE_SECONDS=", options.rotate_seconds},
+      {"HOTPROOF_KEEP_BYTES=", options.keep_bytes}};
   for (const auto& [name, limit] : limits) {
     if (limit != 0) environment.push_back(absl::StrCat(name, limit));
   }
@@ -234,7 +236,10 @@ bool HoldsEarlierRun(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const fs::path& file = it->path();
-    if (file.filename() == kManifestName || file.extension() == ".hpt") return true;
+    if (file.filename() == kManifestName || file.extension() == ".hpt" ||
+        file.extension() == ".hps" || file.extension() == ".hpc") {
+      return true;
+    }
   }
   return false;
 }
@@ -243,8 +248,8 @@ int Main(const Options& options) {
   const absl::StatusOr<std::string> library = FindTracerLibrary();
   if (!library.ok()) return Fail(kUsageError, std::string(library.status().message()));
   if (options.torch_ops && TorchHookFolder(*library).empty()) {
-    return Fail(kUsageError, absl::StrCat("--torch-ops: there is no hotproof_python/ beside ", *library,
-                                          "; install hotproof as a whole"));
+    return Fail(kUsageError, absl::StrCat("--torch-ops: there is no hotproof_python/ beside ",
+                                          *library, "; install hotproof as a whole"));
   }
   std::error_code error;
   fs::create_directories(options.out, error);
@@ -265,21 +270,6 @@ int Main(const Options& options) {
 }  // namespace
 
 CLI::App* AddRun(CLI::App& app, int& exit_code) {
-  // Left to CLI11, a negative number becomes a huge one.
-  const CLI::Validator whole_number(
-      [](const std::string& value) {
-        uint64_t number = 0;
-        return absl::SimpleAtoi(value, &number) ? "" : "takes a whole number from 0, not " + value;
-      },
-      "");
-  const CLI::Validator size(
-      [](std::string& value) {
-        if (value.empty() || !absl::ascii_isdigit(value[0])) {
-          return "takes a size such as 256M, not " + value;
-        }
-        return CLI::AsSizeValue(/*kb_is_1000=*/false)(value);
-      },
-      "");
   auto options = std::make_shared<Options>();
   CLI::App* run = app.add_subcommand("run", "Run a command and trace every GPU process it starts");
   run->positionals_at_end();  // what follows the command's first word is the command's
@@ -290,25 +280,27 @@ CLI::App* AddRun(CLI::App& app, int& exit_code) {
                   "full: count and time every launch; count: count only, at the lowest cost")
       ->check(CLI::IsMember({"full", "count"}))
       ->capture_default_str();
-  run->add_option("--record", options->record,
-                  "kernels; or operations: memory copies, memsets, synchronizations and event records, "
-                  "too")
+  run->add_option(
+         "--record", options->record,
+         "kernels; or operations: memory copies, memsets, synchronizations and event records, "
+         "too")
       ->check(CLI::IsMember({"kernels", "operations"}))
       ->capture_default_str();
   run->add_option("--rotate-size", options->rotate_bytes,
                   "For leaving it on: begin a new file behind this size (256M)")
-      ->transform(size)
+      ->transform(SizeInBytes())
       ->type_name("SIZE");
   run->add_option("--rotate-every", options->rotate_seconds, "and after so many seconds")
-      ->check(whole_number)
+      ->check(WholeNumber(kMostSeconds))
       ->type_name("SECONDS");
   run->add_option("--keep", options->keep_bytes,
                   "Keep the folder below this size: the oldest files go, their sums stay (4G)")
-      ->transform(size)
+      ->transform(SizeInBytes())
       ->type_name("SIZE");
-  run->add_flag("--torch-ops", options->torch_ops,
-                "Name torch's modules and operators to each launch (report --by range); for looking into\n"
-                "a program, not for leaving it on");
+  run->add_flag(
+      "--torch-ops", options->torch_ops,
+      "Name torch's modules and operators to each launch (report --by range); for looking into\n"
+      "a program, not for leaving it on");
   run->add_option("command", options->command, "The command and its arguments")
       ->required()
       ->type_name("COMMAND...");
