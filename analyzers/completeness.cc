@@ -83,9 +83,9 @@ void AddTracerProblems(const trace::Tables& tables, Findings& findings) {
       *same = &problem;
     }
   }
-  // What changes no answer is said once, with a few examples: argument sets overflow for dozens of
-  // kernels in a server.
-  constexpr size_t kExamples = 3;
+  // What changes no answer is said once, with an example: argument sets overflow for dozens of
+  // kernels in a server, and some have names of a thousand characters.
+  constexpr size_t kExampleCharacters = 60;  // one line
   struct Notes {
     uint64_t count = 0;
     std::vector<std::string> details;
@@ -106,10 +106,9 @@ void AddTracerProblems(const trace::Tables& tables, Findings& findings) {
                                        : problem->detail());
   }
   for (auto& [kind, of] : notes) {
-    const size_t all = of.details.size();
-    if (all > kExamples) of.details.resize(kExamples);
-    std::string detail = absl::StrJoin(of.details, "; ");
-    if (all > kExamples) absl::StrAppend(&detail, "; and ", all - kExamples, " more");
+    std::string detail = of.details[0];
+    if (detail.size() > kExampleCharacters) detail = detail.substr(0, kExampleCharacters) + "...";
+    if (of.details.size() > 1) absl::StrAppend(&detail, " and ", of.details.size() - 1, " more");
     findings.Add(*kind, of.count, detail);
   }
 }
@@ -129,8 +128,11 @@ void AddGraphCaveats(const TraceIndex& index, Findings& findings) {
 void AddCounterFindings(const TraceIndex& index, bool damaged, uint64_t counted,
                         Findings& findings) {
   const trace::Tables& tables = index.tables();
-  if (tables.header.format_major() == 0) findings.Add(LossOf(Finding::kNoHeader), 0);
-  if (tables.asked_source == trace::CounterSource::kChunks && (!tables.has_footer || damaged)) {
+  // Without a header it is not known which file has the counters.
+  if (tables.header.format_major() == 0) {
+    findings.Add(LossOf(Finding::kNoHeader), 0);
+  } else if (tables.asked_source == trace::CounterSource::kChunks &&
+             (!tables.has_footer || damaged)) {
     findings.Add(LossOf(Finding::kCountersFromChunks), 0);
   }
   if (index.counters_ran_backwards()) {
@@ -144,8 +146,14 @@ void AddCounterFindings(const TraceIndex& index, bool damaged, uint64_t counted,
   findings.AddIf(index.launches_without_table(), Finding::kUnknownTargets,
                  "launches of lost sites");
   findings.AddIf(index.replays_without_table(), Finding::kUnknownTargets, "replays of lost graphs");
-  if (index.launches_without_slot() > 0 && !HasProblem(tables, trace::PROBLEM_SLOTS_EXHAUSTED)) {
-    findings.Add(LossOf(trace::PROBLEM_SLOTS_EXHAUSTED, ""), index.launches_without_slot());
+  if (!HasProblem(tables, trace::PROBLEM_SLOTS_EXHAUSTED)) {
+    // The counter file knows sites that the trace does not: they were in a part that is gone.
+    const bool cut_off = damaged || !tables.has_footer;
+    findings.AddIf(cut_off ? index.launches_without_slot() : 0, Finding::kUnknownTargets,
+                   "launches of sites in a part that is gone");
+    if (!cut_off && index.launches_without_slot() > 0) {
+      findings.Add(LossOf(trace::PROBLEM_SLOTS_EXHAUSTED, ""), index.launches_without_slot());
+    }
   }
   uint64_t unattributed = 0;
   for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
@@ -154,6 +162,15 @@ void AddCounterFindings(const TraceIndex& index, bool damaged, uint64_t counted,
     }
   }
   findings.AddIf(unattributed, Finding::kUnattributedNodes);
+}
+
+// A file may end where a chunk ends and yet not be whole: the counter file knows how much it had.
+void AddWrittenFindings(const trace::Tables& tables, Findings& findings) {
+  uint64_t here = tables.rotated_out.records;
+  for (const trace::ChunkStatistics& chunk : tables.chunk_statistics) here += chunk.record_count();
+  if (tables.records_written <= here) return;
+  findings.Add(LossOf(trace::ReadIssue::Kind::kMissingChunk), tables.records_written - here,
+               "records that were written are not in it");
 }
 
 std::string DeviceName(const trace::Header& header, uint32_t device_id) {
@@ -180,14 +197,17 @@ void FillDevices(const TraceIndex& index, const LaunchMatching::Result& matched,
   }
 }
 
+// `part_is_gone`: of the trace, and records may have been in it.
 void AddMatchFindings(const LaunchMatching::Result& matched, const SlotTimes::Result& times,
-                      const trace::RotatedOut& gone, uint64_t counted, Findings& findings) {
+                      const trace::RotatedOut& gone, uint64_t counted, bool part_is_gone,
+                      Findings& findings) {
   const MatchCounts total = matched.Total();
-  findings.AddIf(total.lost, Finding::kLostRecords);
+  findings.AddIf(total.lost, Finding::kLostRecords,
+                 part_is_gone ? "it may be in the part of the trace that is gone" : "");
   findings.AddIf(total.in_flight, Finding::kUnfinishedTail);
   // Whatever the matching made of it: single times that were in a file that is gone are not here.
   if (gone.files != 0) findings.Add(LossOf(Finding::kRotatedOut), gone.records);
-  if (counted > 0 && times.records + times.untimed + gone.records == 0) {
+  if (counted > 0 && times.records + times.untimed + gone.records == 0 && !part_is_gone) {
     findings.Add(LossOf(Finding::kNoRecords), counted);
   }
   findings.AddIf(times.untimed, Finding::kUntimedRecords);
@@ -233,9 +253,12 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
   for (const trace::ReadIssue& issue : input.issues) {
     damaged |= IsDamage(issue.kind);
     columns_lost |= issue.kind == trace::ReadIssue::Kind::kCorruptColumns;
-    const std::string where = absl::StrCat("at byte ", issue.offset_bytes);
-    findings.Add(LossOf(issue.kind), issue.lost_bytes,
-                 issue.detail.empty() ? where : absl::StrCat(issue.detail, ", ", where));
+    std::string detail = issue.detail;
+    if (issue.kind != trace::ReadIssue::Kind::kCounterFile) {
+      absl::StrAppend(&detail, detail.empty() ? "" : ", ", "at byte ", issue.offset_bytes);
+    }
+    if (issue.lost_bytes > 0) absl::StrAppend(&detail, ", ", issue.lost_bytes, " bytes lost");
+    findings.Add(LossOf(issue.kind), 0, detail);
   }
   for (const std::string& error : input.chunk_errors) {
     findings.Add(LossOf(trace::ReadIssue::Kind::kCorruptColumns), 1, error);
@@ -243,6 +266,7 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
 
   const uint64_t counted = CountedLaunches(index);
   AddCounterFindings(index, damaged, counted, findings);
+  if (!damaged && !columns_lost && !input.still_running) AddWrittenFindings(tables, findings);
   const bool count_only = input.counts_only || tables.header.mode() == trace::MODE_COUNT ||
                           HasProblem(tables, trace::PROBLEM_NEWER_CUPTI);
   Completeness& completeness = result.completeness;
@@ -252,7 +276,8 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
         damaged || columns_lost || HasProblem(tables, trace::PROBLEM_LAUNCH_ENTRIES_DROPPED);
     const LaunchMatching::Result matched = std::move(input.matching).Finish(counted, entries_lost);
     FillDevices(index, matched, result);
-    AddMatchFindings(matched, input.times, tables.rotated_out, counted, findings);
+    AddMatchFindings(matched, input.times, tables.rotated_out, counted, damaged || columns_lost,
+                     findings);
     const MatchCounts total = matched.Total();
     completeness.set_recorded(Number(total.recorded));
     completeness.set_lost(Number(total.lost));

@@ -6,11 +6,6 @@ namespace {
 using catalog::Kind;
 using catalog::Path;
 
-bool IsQuantised(const std::string& dtype) {
-  return !dtype.empty() && dtype != "bf16" && dtype != "fp16" && dtype != "fp32" &&
-         dtype != "tf32" && dtype != "fp64";
-}
-
 const catalog::KernelClass& ClassOf(const TraceIndex& index, uint32_t site) {
   return index.kernel(index.kernel_of_site(site)).kernel_class;
 }
@@ -34,6 +29,11 @@ bool PrecedesItsGemm(const TraceIndex& index, uint32_t site, uint32_t gemm_site)
 bool IsCublas(Path path) { return path == Path::kCublas || path == Path::kCublasLt; }
 
 }  // namespace
+
+bool IsQuantised(const std::string& dtype) {
+  return !dtype.empty() && dtype != "bf16" && dtype != "fp16" && dtype != "fp32" &&
+         dtype != "tf32" && dtype != "fp64";
+}
 
 bool QuantBelongsTo(const TraceIndex& index, uint32_t quant_site, uint32_t gemm_site) {
   return index.kind_of_site(quant_site) == Kind::kQuant &&

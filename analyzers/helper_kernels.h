@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct HelperSums {
   uint64_t launches[2] = {};  // [0] warm-up, [1] steady
   uint64_t exclusive_ns[2] = {};
 };
+
+// Whether an operand of this type has to be made by a quantiser; false where the type is not known.
+bool IsQuantised(const std::string& dtype);
 
 // Whether launches of site `helper`, then (before: false) or earlier (true) a launch of `gemm`, on
 // one stream with nothing between, belong together.

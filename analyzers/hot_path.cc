@@ -83,7 +83,7 @@ std::vector<uint32_t> HotPath::RowsOfSites(const ProcessAnalysis& process) {
     if (index.kind_of_site(site) != catalog::Kind::kGemm) continue;
     report::Gemm constants = ConstantsOf(process, site);
     const uint32_t row = rows_.RowOf(KeyOf(index, site, constants));
-    if (row == info_.size()) info_.push_back({std::move(constants), {}, {}});
+    if (row == info_.size()) info_.push_back({std::move(constants), {}, {}, false});
     row_of_site[site] = row;
   }
   return row_of_site;
@@ -117,7 +117,14 @@ void HotPath::AddHelpers(const ProcessAnalysis& process, const std::vector<uint3
     sums->launches[1] += LaunchesIn(process, slot, phase_);
     sums->exclusive_ns[1] += TimesIn(process, slot, phase_).exclusive_ns;
   }
-  if (!process.eager_order_proven()) return;
+  if (!process.eager_order_proven()) {
+    for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
+      const uint32_t row = row_of_site[index.site_of_slot(slot)];
+      if (row == kNoRow || index.IsGraphSlot(slot)) continue;
+      info_[row].order_unknown |= LaunchesIn(process, slot, phase_) > 0;
+    }
+    return;
+  }
   for (const auto& [sites, owned] : process.times.eager_helpers) {
     HelperSums* sums = sums_of(sites.first, sites.second);
     if (sums == nullptr) continue;
@@ -152,6 +159,29 @@ void HotPath::FlagImpossible(const RowSums& sums, report::Gemm* row, report::Rep
                           : "its shape or its time is wrong: check the row's provenance");
 }
 
+// Nothing found is not nothing run: a quantised operand was made by something, and where the order of
+// eager launches is not known anything may belong to any.
+void HotPath::SetHelperTimes(const Row& info, report::Gemm* row) {
+  const std::string unordered =
+      info.order_unknown ? "records are missing between eager launches: what belongs together is not known" : "";
+  std::string quant_unknown = unordered;
+  if (IsQuantised(row->a_dtype()) && row->launches() > 0 && quant_unknown.empty()) {
+    quant_unknown =
+        "no quantiser runs right before it on its stream: its input was made earlier, or by a kernel "
+        "that does more";
+  }
+  if (info.quant.launches[1] > 0 || quant_unknown.empty()) {
+    row->set_quant_time_ns(Number(info.quant.exclusive_ns[1]));
+  } else {
+    row->set_quant_unknown_because(quant_unknown);
+  }
+  if (info.reduce.launches[1] > 0 || unordered.empty()) {
+    row->set_reduce_time_ns(Number(info.reduce.exclusive_ns[1]));
+  } else {
+    row->set_reduce_unknown_because(unordered);
+  }
+}
+
 void HotPath::Finish(uint64_t all_exclusive_ns, report::Report* report) const {
   for (const uint32_t index : rows_.Sorted()) {
     const RowSums& sums = rows_.sums(index);
@@ -163,10 +193,7 @@ void HotPath::Finish(uint64_t all_exclusive_ns, report::Report* report) const {
     const HelperSums &quant = info_[index].quant, &reduce = info_[index].reduce;
     row->set_quant_launches(Number(quant.launches[1]));
     row->set_reduce_launches(Number(reduce.launches[1]));
-    if (row->has_time_ns()) {
-      row->set_quant_time_ns(Number(quant.exclusive_ns[1]));
-      row->set_reduce_time_ns(Number(reduce.exclusive_ns[1]));
-    }
+    if (row->has_time_ns()) SetHelperTimes(info_[index], row);
     FlagImpossible(sums, row, report);
   }
 }

@@ -24,10 +24,12 @@ class HotPath {
  private:
   struct Row {  // what the first site of a row says; the same for all of them
     report::Gemm constants;
-    HelperSums quant, reduce;  // of the chosen phase in [1]
+    HelperSums quant, reduce;    // of the chosen phase in [1]
+    bool order_unknown = false;  // of eager launches that are in it
   };
   std::vector<uint32_t> RowsOfSites(const ProcessAnalysis& process);
   void AddHelpers(const ProcessAnalysis& process, const std::vector<uint32_t>& row_of_site);
+  static void SetHelperTimes(const Row& info, report::Gemm* row);
   void FlagImpossible(const RowSums& sums, report::Gemm* row, report::Report* report) const;
 
   PhaseChoice phase_;

@@ -101,7 +101,7 @@ constexpr LossKind kTable[] = {
                                                 "records disagree with what their node launches")),
     Of(trace::PROBLEM_ARGUMENT_SETS_OVERFLOWED,
        Row("argument_sets_overflowed", INFO, kNothing,
-           "arguments were not kept for every launch of a kernel: some shapes stay unknown")),
+           "not all arguments were kept, so some shapes stay unknown")),
     Of(trace::PROBLEM_DEVICE_LAUNCH_POSSIBLE,
        Row("device_launch_possible", WARNING, kBoth,
            "kernels launched by the device itself cannot be seen")),
@@ -132,7 +132,8 @@ constexpr LossKind kTable[] = {
 
     // ---- damage in the file
     Of(Read::kTornTail,
-       Row("torn_tail", WARNING, kTimes, "the last chunk of the trace is incomplete")),
+       Row("torn_tail", WARNING, kTimes, "the trace is cut off",
+           "if the process was not killed while it wrote, copy the trace again")),
     Of(Read::kCorruptFrame,
        Row("corrupt_frame", ERROR, kPhase, "a chunk of the trace does not decode",
            "use --phase all, or copy the trace again")),
@@ -144,13 +145,17 @@ constexpr LossKind kTable[] = {
                                 "use --phase all, or copy the trace again")),
     Of(Read::kMalformedChunk, Row("malformed_chunk", ERROR, kPhase,
                                   "a chunk of the trace contradicts itself", "use --phase all")),
+    Of(Read::kCounterFile,
+       Row("counter_file", ERROR, kBlind, "the counters cannot be used",
+           "keep the .hpc file of the same process beside its .hpt")),
     Of(Read::kUnknownField,
        Row("unknown_field", INFO, kNothing, "the trace has fields this version does not know",
            "use a newer hotproof")),
 
     // ---- found by the analyzers
     Of(Finding::kNoHeader,
-       Row("no_header", ERROR, kBlind, "the trace does not say which process and mode it is from")),
+       Row("no_header", ERROR, kBlind, "the trace does not say which process and mode it is from",
+           "copy the trace again")),
     Of(Finding::kLostRecords,
        Row("lost_records", WARNING, kTimes, "launches without a record of their execution")),
     Of(Finding::kRotatedOut,

@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "analyzers/loss_table.h"
 #include "catalog/classifier.h"
 #include "cli/folder_evidence.h"
 #include "cli/terminal.h"
@@ -48,6 +50,25 @@ absl::StatusOr<Inputs> FindInputs(const std::vector<std::string>& paths) {
   return inputs;
 }
 
+// A trace that is cut off before its header ends is no process that was not traced: its file's name
+// (HOST-PID-RANDOM.hpt) still says whose it is.
+void NameCutOffTraces(LoadedRun& run) {
+  for (const analyzers::ProcessAnalysis& process : run.processes) {
+    if (process.header().format_major() != 0) continue;
+    const std::string name = std::filesystem::path(process.reader->path()).filename();
+    for (report::Problem& problem : run.coverage.problems) {
+      const std::string pid = absl::StrCat("-", problem.pid());
+      const size_t at = name.find(pid);
+      if (problem.name() != analyzers::LossOf(analyzers::Finding::kNoTrace).name ||
+          at == std::string::npos || absl::ascii_isdigit(name[at + pid.size()])) {
+        continue;
+      }
+      problem.set_detail(absl::StrCat(name, " is cut off before it says anything of its process"));
+      problem.set_advice("copy it again, or trace the program again");
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const std::string& rules,
@@ -80,6 +101,7 @@ absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const s
     headers.push_back(&process.header());
   run.coverage = analyzers::JudgeCoverage(options.manifests, headers);
   for (const FolderEvidence& folder : inputs->folders) AddEvidence(folder, run.coverage);
+  NameCutOffTraces(run);
   return run;
 }
 

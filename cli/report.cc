@@ -2,6 +2,7 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "analyzers/report.h"
 #include "cli/exit_codes.h"
 #include "cli/load_run.h"
+#include "cli/option_checks.h"
 #include "cli/render/json.h"
 #include "cli/render/table.h"
 #include "cli/terminal.h"
@@ -24,15 +26,18 @@ struct Options {
   std::string format = "table";
   std::string by;
   std::string rules;
+  bool wide = false;
 };
 
 // Readers of the JSON see no exit code.
-void AddNoTraceFound(const std::vector<std::string>& paths, report::Report* report) {
+const report::Problem& AddNoTraceFound(const std::vector<std::string>& paths,
+                                       report::Report* report) {
   report::Problem* problem = report->add_problems();
   problem->set_severity(report::Problem::ERROR);
   problem->set_name("no_trace");
   problem->set_detail("no trace (.hpt) found in " + absl::StrJoin(paths, ", "));
   problem->set_advice("run the program under hotproof run -o DIR -- COMMAND");
+  return *problem;
 }
 
 void AddNoRange(report::Report* report) {
@@ -40,7 +45,8 @@ void AddNoRange(report::Report* report) {
   problem->set_severity(report::Problem::INFO);
   problem->set_name("no_range");
   problem->set_detail("no launch was in a named range");
-  problem->set_advice("use NVTX or hotproof_range_push in the program, or trace it with run --torch-ops");
+  problem->set_advice(
+      "use NVTX or hotproof_range_push in the program, or trace it with run --torch-ops");
 }
 
 int Run(const Options& options) {
@@ -52,25 +58,28 @@ int Run(const Options& options) {
   report::Report report = analyzers::BuildReport(
       run->processes, run->coverage,
       options.phase == "all" ? analyzers::PhaseChoice::kAll : analyzers::PhaseChoice::kSteady);
+  const bool json = options.format == "json";
+  if (report.processes_size() == 0) {
+    const report::Problem& problem = AddNoTraceFound(options.paths, &report);
+    if (json) std::cout << render::ToJson(report);
+    PrintError(problem.detail() + "; " + problem.advice());
+    return kInconclusive;
+  }
   if (run->processes.empty()) AddNoTraceFound(options.paths, &report);
   if (options.by == "range" && report.ranges_size() == 0) AddNoRange(&report);
-  if (options.format == "json") {
+  if (json) {
     std::cout << render::ToJson(report);
   } else {
     const TerminalStyle style = StdoutStyle();
     if (options.by != "range") report.clear_ranges();
-    std::cout << render::ToTable(report, {.width = style.width, .colours = style.colours});
+    std::cout << render::ToTable(
+        report, {.width = options.wide ? 0 : style.width, .colours = style.colours});
   }
-  if (!run->processes.empty()) {
-    for (const analyzers::ProcessAnalysis& process : run->processes) {
-      if (process.completeness.completeness.state() != report::Completeness::NOT_COLLECTED)
-        return kPassed;
-    }
-    return kInconclusive;
-  }
-  const report::Problem& problem = report.problems(report.problems_size() - 1);
-  PrintError(problem.detail() + "; " + problem.advice());
-  return kInconclusive;
+  const bool any = std::any_of(
+      run->processes.begin(), run->processes.end(), [](const analyzers::ProcessAnalysis& process) {
+        return process.completeness.completeness.state() != report::Completeness::NOT_COLLECTED;
+      });
+  return any ? kPassed : kInconclusive;
 }
 
 }  // namespace
@@ -90,8 +99,12 @@ CLI::App* AddReport(CLI::App& app, int& exit_code) {
       ->add_option("--by", options->by,
                    "range: also a table of what ran in each named range (NVTX, run --torch-ops)")
       ->check(CLI::IsMember({"range"}));
+  report->add_flag("--wide", options->wide,
+                   "Whole names, however long the lines get; so it is in a pipe or a file, too,\n"
+                   "unless COLUMNS is set");
   report->add_option("--rules", options->rules, "Rules of your own, tried first (textproto)")
-      ->type_name("F.textproto");
+      ->type_name("F.textproto")
+      ->check(NotEmpty());
   report->add_option("--format", options->format, "How to print it")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();

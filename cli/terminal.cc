@@ -23,15 +23,16 @@ bool IsSet(const char* name) {
 
 TerminalStyle StdoutStyle() {
   TerminalStyle style;
-  style.width = kDefaultWidth;
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   winsize size{};
   if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     style.width = size.ws_col;
   } else if (IsSet("COLUMNS") && std::atoi(std::getenv("COLUMNS")) > 0) {
     style.width = std::atoi(std::getenv("COLUMNS"));
+  } else if (terminal) {
+    style.width = kDefaultWidth;
   }
-  style.width = std::max(style.width, kLeastWidth);
+  if (style.width != 0) style.width = std::max(style.width, kLeastWidth);
   const char* term = std::getenv("TERM");
   style.colours =
       terminal && !IsSet("NO_COLOR") && (term == nullptr || std::strcmp(term, "dumb") != 0);

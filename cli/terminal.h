@@ -8,12 +8,13 @@
 namespace hotproof::cli {
 
 struct TerminalStyle {
-  int width = 120;  // characters a line
+  int width = 0;  // characters a line; 0: no limit
   bool colours = false;
 };
 
-// Of stdout: its width if it is a terminal, else $COLUMNS, else 120; colours only on a terminal,
-// and not if $NO_COLOR is set or $TERM is "dumb".
+// Of stdout: its width if it is a terminal (120 if that does not say), else $COLUMNS, else no limit:
+// what is read by grep or kept in a log is not cut. Colours only on a terminal, and not if $NO_COLOR
+// is set or $TERM is "dumb".
 TerminalStyle StdoutStyle();
 
 // One line on stderr that is rewritten as work goes on; silent for the first second and where

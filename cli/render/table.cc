@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -196,7 +197,7 @@ class Renderer {
       AddLine("  " + Coloured(absl::StrJoin(head, "  ")));
       for (const Values& field : fields) {
         if (!field.show().shrinks() || field.Text(*row).empty()) continue;
-        for (const std::string& line : Wrap(WithTitle(field, *row), options_.width - 2 * kIndent)) {
+        for (const std::string& line : Wrap(WithTitle(field, *row), Room(2 * kIndent))) {
           AddLine(std::string(2 * kIndent, ' ') + Coloured(line));
         }
       }
@@ -238,7 +239,10 @@ class Renderer {
       for (Column& column : columns) column.cells.pop_back();
     }
     if (!rows.empty()) {
-      Fit(columns, options_.width - kIndent);
+      // What may be long stands last: numbers keep their places, and nothing is padded to it.
+      std::stable_partition(columns.begin(), columns.end(),
+                            [](const Column& column) { return !column.shrinks; });
+      Fit(columns, Room(kIndent));
       const std::vector<std::string> lines = Lines(columns);
       for (size_t i = 0; i < lines.size(); ++i) {
         const bool faint = i == 0 || (totals && i + 1 == lines.size());
@@ -249,6 +253,10 @@ class Renderer {
     if (hidden > 0) AddLine(Faint(absl::StrCat("  ", hidden, " more ", section.needs_note())));
   }
 
+  // What is left of a line behind `indent` characters.
+  int Room(int indent) const {
+    return options_.width == 0 ? std::numeric_limits<int>::max() : options_.width - indent;
+  }
   void AddLine(const std::string& line) { absl::StrAppend(&text_, line, "\n"); }
 
   std::string InColour(const std::string& text, const char* code) const {

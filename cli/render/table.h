@@ -9,7 +9,7 @@
 namespace hotproof::cli::render {
 
 struct TableOptions {
-  int width = 120;  // characters a line; columns shrink, then go, to keep to it
+  int width = 120;  // characters a line; columns shrink, then go, to keep to it; 0: no limit
   bool colours = false;
 };
 

@@ -30,7 +30,7 @@ TEST(LossTable, EveryGraphCaveatHasARowAndMakesCountsUncertain) {
 }
 
 TEST(LossTable, EveryReadIssueAndFindingHasARow) {
-  for (int kind = 0; kind <= static_cast<int>(trace::ReadIssue::Kind::kUnknownField); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(trace::ReadIssue::Kind::kCounterFile); ++kind) {
     EXPECT_EQ(LossOf(static_cast<trace::ReadIssue::Kind>(kind)).read_issue, kind);
   }
   for (int finding = 1; finding <= static_cast<int>(Finding::kUnphased); ++finding) {

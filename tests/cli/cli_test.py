@@ -124,7 +124,7 @@ class CliTest(unittest.TestCase):
         self.assertEqual(report["processes"][1]["completeness"]["state"], "NOT_COLLECTED")
 
     def test_report_without_traces_is_no_report(self):
-        self.assertIn("no trace", self.check(INCONCLUSIVE, "report", tempfile.mkdtemp(dir=self.folder)).stderr)
+        self.check_error(INCONCLUSIVE, "no trace", "report", tempfile.mkdtemp(dir=self.folder))
 
     # ---- assert
 
@@ -238,20 +238,38 @@ class CliTest(unittest.TestCase):
         report = json.loads(result.stdout)
         self.assertEqual(report["verdict"], "FAIL")
         self.assertEqual(report["checks"][0]["expected"], "exactly 256")
-        suite = xml.etree.ElementTree.parse(junit).getroot()
-        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("1", "1", "0"))
-        self.assertIn("my_fp8<&>", suite.find("testcase").get("name"))
+        case, suite = self.junit_case(junit, tests=1, failures=1, errors=0)
+        self.assertIn("my_fp8<&>", case.get("name"))
+        self.assertIn("expected exactly 256, got 0", case.find("failure").get("message"))
+        self.assertNotIn("\n", case.find("failure").get("message"))
+        self.assertIn("FAIL: 1 check", suite.find("system-out").text)
+        self.check(INCONCLUSIVE, "assert", self.write(SERVER + UNTRACED), "--kernel", "absent", "--max-launches", "0",
+                   "--path", "flashinfer", "--junit", junit)
+        _, suite = self.junit_case(junit, tests=1, failures=0, errors=1)
+        [error] = suite.iter("error")
+        self.assertEqual(error.get("type"), "INCONCLUSIVE")
         github = self.check(FAIL, "assert", traces, *fail, "--format", "github").stdout
         self.assertTrue(github.startswith("::error title=hotproof FAIL::"), github)
+
+    def junit_case(self, path, **counts):
+        """The first test case and its suite; the document says how many there are of everything."""
+        suites = xml.etree.ElementTree.parse(path).getroot()
+        self.assertEqual(suites.tag, "testsuites")
+        [suite] = suites
+        self.assertEqual(suite.attrib, suites.attrib)
+        self.assertEqual({name: int(suite.get(name)) for name in counts}, counts)
+        self.assertEqual(len(suite.findall("testcase")), counts["tests"])
+        for timed in (suite, *suite.findall("testcase")):
+            self.assertGreaterEqual(float(timed.get("time")), 0)
+        return suite.find("testcase"), suite
 
     def test_bad_input_replaces_an_earlier_junit_file(self):
         junit = os.path.join(self.folder, "junit.xml")
         flags = "--kernel", "my_fp8", "--min-launches", "1", "--phase", "all", "--junit", junit
         self.check(PASS, "assert", self.write(SERVER), *flags)
         self.check_error(BAD, "no such file", "assert", "/nowhere", *flags)
-        suite = xml.etree.ElementTree.parse(junit).getroot()
-        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("1", "0", "1"))
-        self.assertIn("/nowhere", suite.find("testcase/error").get("message"))
+        case, _ = self.junit_case(junit, tests=1, failures=0, errors=1)
+        self.assertIn("/nowhere", case.find("error").get("message"))
 
     def test_a_report_of_nothing_says_so_in_its_json(self):
         result = self.check(INCONCLUSIVE, "report", tempfile.mkdtemp(dir=self.folder), "--format", "json")
@@ -266,7 +284,60 @@ class CliTest(unittest.TestCase):
                                                                + overflows + "}"), "--format", "json").stdout)
         [problem] = [p for p in report["problems"] if p["name"] == "argument_sets_overflowed"]
         self.assertEqual(problem["count"], 10)
-        self.assertTrue(problem["detail"].endswith("copy0; copy1; copy2; and 2 more"), problem)
+        self.assertTrue(problem["detail"].endswith("copy0 and 4 more"), problem)
+
+    def test_a_note_is_one_line_whatever_the_names(self):
+        name = "_Z" + "".join("4copyI" for _ in range(40)) + "i" + "E" * 40 + "vv"
+        report = json.loads(self.check(0, "report", self.write(
+            'trace { header { pid: 1 } kernel { id: 1 name: "k" } site { id: 1 kernel_id: 1 } step { launch { site: 1 } } '
+            'problem { kind: PROBLEM_ARGUMENT_SETS_OVERFLOWED count: 1 detail: "%s" } }' % name),
+            "--format", "json").stdout)
+        [problem] = [p for p in report["problems"] if p["name"] == "argument_sets_overflowed"]
+        self.assertLess(len(problem["detail"]), 130)
+        self.assertTrue(problem["detail"].endswith("..."), problem)
+
+    def test_a_quantiser_that_was_not_found_is_not_zero(self):
+        report = json.loads(self.check(0, "report", self.write(SERVER), "--format", "json").stdout)
+        row = report["gemms"][0]
+        self.assertEqual(row["aDtype"], "e4m3")
+        self.assertNotIn("quantTimeNs", row)
+        self.assertIn("no quantiser", row["quantUnknownBecause"])
+        self.assertEqual((row["reduceTimeNs"], row["reduceUnknownBecause"]), (0, ""))
+
+    def test_names_are_whole_in_a_pipe_and_with_wide(self):
+        traces = self.write(SERVER)
+        whole = "deep_gemm::NormalSchedulerInputSwapAB>"
+        piped = self.run_hotproof("report", traces, COLUMNS="").stdout
+        [row, *_] = [line for line in piped.splitlines() if "34816  5120" in line]
+        self.assertTrue(row.endswith(whole), row)
+        self.assertNotIn(whole, self.run_hotproof("report", traces, COLUMNS="120").stdout)
+        self.assertEqual(self.run_hotproof("report", traces, "--wide", COLUMNS="120").stdout, piped)
+
+    def test_a_trace_that_is_cut_off_is_not_said_to_be_missing(self):
+        traces = self.write(SERVER + MANIFEST)
+        trace = os.path.join(traces, "trace-812.hpt")
+        os.truncate(trace, 20)
+        report = json.loads(self.check(INCONCLUSIVE, "report", traces, "--format", "json").stdout)
+        problems = {p["name"]: p for p in report["problems"]}
+        self.assertEqual(set(problems), {"no_header", "no_trace", "torn_tail"})
+        self.assertIn("trace-812.hpt is cut off", problems["no_trace"]["detail"])
+        self.assertIn("20 bytes lost", problems["torn_tail"]["detail"])
+        self.check(INCONCLUSIVE, "assert", traces, "--kernel", "absent", "--max-launches", "0", "--phase", "all")
+
+    def test_records_in_a_part_that_is_gone_are_not_cuptis_fault(self):
+        example = os.path.join(EXAMPLES, "torch-gemms-m8")
+        for with_counters in (True, False):
+            traces = shutil.copytree(example, os.path.join(self.folder, f"cut{with_counters}"))
+            [trace], [counters] = glob.glob(traces + "/*.hpt"), glob.glob(traces + "/*.hpc")
+            os.truncate(trace, os.path.getsize(trace) // 4)
+            if not with_counters:
+                os.remove(counters)
+            report = json.loads(self.check(0, "report", traces, "--format", "json").stdout)
+            names = {p["name"] for p in report["problems"]}
+            self.assertFalse(names & {"no_records", "slots_exhausted", "tracer_internal"}, names)
+            self.assertEqual("counter_file" in names, not with_counters)
+            [lost] = [p for p in report["problems"] if p["name"] == "lost_records"]
+            self.assertIn("the part of the trace that is gone", lost["detail"])
 
     def test_bad_input_is_one_line_and_exit_2(self):
         traces = self.write(SERVER)
@@ -301,7 +372,19 @@ class CliTest(unittest.TestCase):
         for flag in ("--kernel", "--path", "--shape", "--kind", "--share", "--time-share", "--expect"):
             self.check(BAD, "assert", traces, flag, "", "--min-launches", "1")
         for number in ("-1", "1.5", "many", "99999999999999999999999"):
-            self.check(BAD, "assert", traces, "--path", "flashinfer", "--launches", number)
+            self.check_error(BAD, "takes a whole number", "assert", traces, "--path", "flashinfer", "--launches", number)
+        self.check_error(BAD, "--expect-processes: takes a whole number", "assert", traces,
+                         "--expect-processes", "4294967296")
+
+    def test_limits_beyond_64_bits_are_refused(self):
+        out = os.path.join(self.folder, "never")
+        for size in ("99999999999999999999", "16E", "18446744073709551616", "1.5G", "5X", "-1", "G", "+1", "1Mx"):
+            for flag in ("--rotate-size", "--keep"):
+                self.check_error(BAD, f"{flag}: takes a size", "run", "-o", out, f"{flag}={size}", "--", "true")
+        for seconds in ("99999999999999999999", "18446744073709551615", "1000000001", "1e3", "-1"):
+            self.check_error(BAD, "--rotate-every: takes a whole number", "run", "-o", out,
+                             f"--rotate-every={seconds}", "--", "true")
+        self.assertFalse(os.path.exists(out))
 
     def test_any_process_may_be_the_one_that_was_not_seen(self):
         self.check(INCONCLUSIVE, "assert", self.write(SERVER + UNTRACED), "--path", "flashinfer",
