@@ -165,8 +165,10 @@ void Reader::DropDamagedColumns(int threads, TableBuilder& builder) {
   if (damaged.empty()) return;
   for (const size_t index : damaged) {
     const ColumnsPlace& place = places_[index];
+    const bool is_earlier = place.file < file_names_.size();
     issues_.push_back({ReadIssue::Kind::kCorruptColumns, place.offset_bytes, place.size_bytes,
-                       absl::StrCat("the columns of chunk ", place.sequence,
+                       absl::StrCat(is_earlier ? file_names_[place.file] + ": " : "",
+                                    "the columns of chunk ", place.sequence,
                                     " are not the bytes that were written")});
     if (const auto statistics = ReadStatistics(index); statistics.ok()) {
       builder.RemoveSums(*statistics);

@@ -90,6 +90,7 @@ class Server {
   }
   bool Flush() {
     const bool ok = writer_.Flush({counters_.sites(), counters_.graphs()}) == trace::WriteResult::kOk;
+    counters_.header()->records_written = writer_.records_written();
     for (const trace::RecordEntry& record : late_) writer_.AddRecord(record);
     late_.clear();
     return ok;
@@ -340,6 +341,34 @@ TEST_F(RotationTest, MoreFilesThanMayBeOpenAreNamed) {
   ASSERT_EQ(process.reader->issues().size(), 1u);
   EXPECT_NE(process.reader->issues()[0].detail.find("Too many open files"), std::string::npos)
       << process.reader->issues()[0].detail;
+}
+
+// The file ends where a chunk does, so that nothing in it says that more was there.
+TEST_F(RotationTest, AFileThatLostItsLastChunksIsFoundOut) {
+  uint64_t bytes = 0;
+  {
+    Server server(folder_, {});
+    for (int file = 0; file < 3; ++file) {
+      server.Step();
+      ASSERT_TRUE(server.Flush());
+      ASSERT_TRUE(server.Rotate()) << server.rotation().why();
+    }
+    server.Step();
+    ASSERT_TRUE(server.Flush());
+    bytes = server.writer().bytes_written();
+    server.Step();
+    ASSERT_TRUE(server.Flush());
+  }
+  const auto has_reason = [&](const char* name) {
+    const auto process = Analyze();
+    const auto& reasons = process.completeness.completeness.reasons();
+    return std::any_of(reasons.begin(), reasons.end(),
+                       [&](const report::Reason& reason) { return reason.name() == name; });
+  };
+  ASSERT_TRUE(fs::remove(trace::SegmentPath(Path("a.hpt"), 1)));
+  EXPECT_FALSE(has_reason("missing_chunk"));
+  fs::resize_file(Path("a.hpt"), bytes);
+  EXPECT_TRUE(has_reason("missing_chunk"));
 }
 
 // Tables only grow: it would fail for ever, so that it is not tried again.
