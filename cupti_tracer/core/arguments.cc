@@ -224,16 +224,11 @@ void ArgumentBytes::FindNew(const ArgumentLayout& layout, const Driver& driver,
                             std::vector<uint32_t>& maps) const {
   const uint8_t* bytes = data();
   if (!tensor_maps.empty()) {
-    // A CUtensorMap is 64-byte aligned within its argument (the argument itself begins where the
-    // kernel's parameter bank puts it).
-    for (size_t i = 0; i < layout.offsets.size(); ++i) {
-      const uint32_t end = layout.offsets[i] + layout.sizes[i];
-      for (uint32_t offset = layout.offsets[i]; offset + TensorMaps::kBytes <= end; offset += 64) {
-        if (!Contains(layout.tensor_maps, offset) && tensor_maps.Find(bytes + offset) != 0) {
-          maps.push_back(offset);
-        }
+    ForEachMapPlace(layout, size_, [&](uint32_t offset) {
+      if (!Contains(layout.tensor_maps, offset) && tensor_maps.Find(bytes + offset) != 0) {
+        maps.push_back(offset);
       }
-    }
+    });
   }
   const auto in_new_map = [&maps](uint32_t offset) {
     return std::any_of(maps.begin(), maps.end(), [offset](uint32_t map) {

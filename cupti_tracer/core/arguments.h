@@ -2,6 +2,7 @@
 // maps replaced by what they describe. No lock is held across the driver calls made here.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -51,6 +52,16 @@ struct ArgumentLayout {
   Piece PieceAt(size_t parameter, uint32_t begin, uint32_t end) const;
   std::vector<Piece> compared_, map_pieces_;
 };
+
+// Where tensor maps can lie in `size` bytes of arguments: 64-byte aligned within their argument (which begins
+// where the kernel's parameter bank puts it).
+template <typename Visit>
+void ForEachMapPlace(const ArgumentLayout& layout, uint32_t size, Visit visit) {
+  for (size_t i = 0; i < layout.offsets.size(); ++i) {
+    const uint32_t end = std::min(layout.offsets[i] + layout.sizes[i], size);
+    for (uint32_t at = layout.offsets[i]; at + TensorMaps::kBytes <= end; at += 64) visit(at);
+  }
+}
 
 // Of the first struct among the arguments that is no tensor map only its first words, and nothing
 // behind it: a struct's problem size stands in front, and what follows is often the leftovers of a

@@ -8,6 +8,7 @@
 #include "cupti_tracer/graphs/graph_callbacks.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace hotproof::tracer {
@@ -246,7 +247,9 @@ void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id
   Session* session = Session::Get();
   if (session == nullptr) return;  // a forked child
   if (domain != CUPTI_CB_DOMAIN_DRIVER_API) {
+    const bool inside_before = std::exchange(inside, true);
     Guarded([&] { Dispatch(*session, domain, id, data); });
+    inside = inside_before;
   } else if (!inside) {
     inside = true;
     const auto* call = static_cast<const CUpti_CallbackData*>(data);

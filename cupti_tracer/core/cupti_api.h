@@ -59,6 +59,7 @@ namespace hotproof::tracer {
   X(FuncGetModule, cuFuncGetModule)                         \
   X(KernelGetFunction, cuKernelGetFunction)                 \
   X(PointerGetAttribute, cuPointerGetAttribute)             \
+  X(TensorMapEncodeTiled, cuTensorMapEncodeTiled)           \
   X(StreamGetCtx, cuStreamGetCtx)                           \
   X(GraphKernelNodeGetParams, cuGraphKernelNodeGetParams_v2) \
   X(GraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute) \

@@ -252,7 +252,10 @@ Sites::Resolved Sites::ResolveHashed(const LaunchDescription& d, KernelInfo& ker
                                      CurrentLibraryCall call) {
   const ArgumentLayout& layout = *kernel.layout.load(std::memory_order_acquire);
   ArgumentBytes arguments;
-  if (arguments.Gather(layout, d)) arguments.Mask(layout, tensor_maps_);
+  if (arguments.Gather(layout, d)) {
+    LearnMapsAtKnownPlaces(layout, arguments);
+    arguments.Mask(layout, tensor_maps_);
+  }
   const uint64_t key = KeyOf(d, kernel.id, WithLibraryCall(HashArguments(arguments), call.hash));
   ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
   auto* slot = cache == nullptr ? nullptr : &cache->sites[key % ThreadCache::kSites];
@@ -298,8 +301,9 @@ Sites::Resolved Sites::ResolveSlow(const LaunchDescription& launch, KernelInfo& 
                                    ArgumentBytes& arguments, CurrentLibraryCall call) {
   std::vector<uint32_t> masked, maps;
   if (arguments.size() != 0) {
-    arguments.FindNew(*kernel.layout.load(std::memory_order_acquire), driver_, tensor_maps_, masked,
-                      maps);
+    const ArgumentLayout& known = *kernel.layout.load(std::memory_order_acquire);
+    LearnMapsAnywhere(known, arguments);
+    arguments.FindNew(known, driver_, tensor_maps_, masked, maps);
   }
   std::unique_lock lock(file_.mutex());
   const ArgumentLayout* layout = kernel.layout.load(std::memory_order_relaxed);
@@ -461,6 +465,24 @@ uint32_t Sites::ResolveUnattributedLocked(std::string_view kernel_name, const ui
   return AddSiteLocked(d, kernel, key, evidence);
 }
 
+void Sites::LearnMap(const uint8_t* map_bytes) {
+  if (tensor_maps_.Find(map_bytes) != 0) return;
+  const TensorMapLayout* layout = learnt_maps_.Get();
+  const auto map = layout == nullptr ? std::nullopt : layout->Decode(map_bytes);
+  if (map) RememberTensorMap(map_bytes, map->Entry());
+}
+
+void Sites::LearnMapsAtKnownPlaces(const ArgumentLayout& layout, const ArgumentBytes& arguments) {
+  for (const uint32_t offset : layout.tensor_maps) {
+    if (offset + TensorMaps::kBytes <= arguments.size()) LearnMap(arguments.data() + offset);
+  }
+}
+
+void Sites::LearnMapsAnywhere(const ArgumentLayout& layout, const ArgumentBytes& arguments) {
+  ForEachMapPlace(layout, arguments.size(),
+                  [&](uint32_t offset) { LearnMap(arguments.data() + offset); });
+}
+
 void Sites::RememberTensorMap(const void* map_bytes, const trace::TensorMapEntry& description) {
   std::string key;
   const auto append = [&key](const auto& span) {
@@ -471,8 +493,8 @@ void Sites::RememberTensorMap(const void* map_bytes, const trace::TensorMapEntry
   append(description.global_strides);
   append(description.box_dims);
   append(description.element_strides);
-  const uint32_t rest[4] = {description.data_type, description.interleave, description.swizzle,
-                            description.kind};
+  const uint32_t rest[5] = {description.data_type, description.interleave, description.swizzle,
+                            description.kind, description.learnt ? 1u : 0};
   key.append(reinterpret_cast<const char*>(rest), sizeof rest);
   uint32_t id;
   {

@@ -17,6 +17,7 @@
 #include "cupti_tracer/core/generation.h"
 #include "cupti_tracer/core/launch_description.h"
 #include "cupti_tracer/core/library_call.h"
+#include "cupti_tracer/core/tensor_map_layout.h"
 #include "cupti_tracer/core/tensor_maps.h"
 #include "cupti_tracer/core/trace_file.h"
 #include "cupti_tracer/ranges/range_paths.h"
@@ -69,7 +70,7 @@ class Sites {
 
   // `ranges`: whose ids descriptions hold; null: they hold none.
   Sites(TraceFile& file, const Driver& driver, RangePaths* ranges = nullptr)
-      : file_(file), driver_(driver), ranges_(ranges) {
+      : file_(file), driver_(driver), ranges_(ranges), learnt_maps_(driver.TensorMapEncodeTiled) {
     sites_.emplace_back();
   }
 
@@ -130,6 +131,11 @@ class Sites {
   };
   Resolved ResolveHashed(const LaunchDescription& description, KernelInfo& kernel,
                          CurrentLibraryCall call);
+  // Tensor maps whose encoding was not seen are remembered by what their bytes tell: those at the layout's
+  // known places, or those anywhere.
+  void LearnMapsAtKnownPlaces(const ArgumentLayout& layout, const ArgumentBytes& arguments);
+  void LearnMapsAnywhere(const ArgumentLayout& layout, const ArgumentBytes& arguments);
+  void LearnMap(const uint8_t* map_bytes);
   Resolved ResolveSlow(const LaunchDescription& description, KernelInfo& kernel,
                        ArgumentBytes& arguments, CurrentLibraryCall call);
   // The launch itself, or, where ranges may make no more sites, as one in '(many)'.
@@ -145,6 +151,7 @@ class Sites {
   std::atomic<uint32_t> generation_{NewGeneration()};
   const uint32_t instance_ = NewGeneration();
   TensorMaps tensor_maps_;
+  LearntTensorMaps learnt_maps_;
 
   // Under the trace's lock.
   struct FunctionEntry {

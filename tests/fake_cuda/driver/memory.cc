@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "tests/fake_cuda/driver/driver.h"
+#include "tests/fake_cuda/driver/tensor_map_bits.h"
 
 namespace fake_cuda {
 namespace {
@@ -205,7 +206,6 @@ FAKE_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size
   return call.Return(Copy(Host(to), from, bytes, 1, stream, false));
 }
 
-// A stand-in for the descriptor: 128 bytes that differ when any argument does.
 FAKE_EXPORT CUresult cuTensorMapEncodeTiled(
     CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
     const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
@@ -213,14 +213,8 @@ FAKE_EXPORT CUresult cuTensorMapEncodeTiled(
     CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
   FAKE_CALL(cuTensorMapEncodeTiled, map, type, rank, address, dims, strides, box, element_strides,
             interleave, swizzle, promotion, fill);
-  memset(map, 0, sizeof *map);
-  auto* words = reinterpret_cast<uint64_t*>(map);
-  words[0] = reinterpret_cast<uint64_t>(address);
-  words[1] = uint64_t{rank} << 32 | static_cast<uint32_t>(type);
-  for (cuuint32_t i = 0; i < rank && i < 5; ++i) {
-    words[2 + i] = dims[i];
-    if (i + 1 < rank) words[7 + i] = strides[i];
-    words[11 + i] = box[i];
-  }
-  return call.Return(CUDA_SUCCESS);
+  if (fake_cuda::CurrentContext() == nullptr) return call.Return(CUDA_ERROR_INVALID_CONTEXT);
+  return call.Return(fake_cuda::EncodeTiledTensorMap(map, type, rank, address, dims, strides, box,
+                                                     element_strides, interleave, swizzle, promotion,
+                                                     fill));
 }
