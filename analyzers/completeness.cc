@@ -173,15 +173,6 @@ void AddWrittenFindings(const trace::Tables& tables, Findings& findings) {
                "records that were written are not in it");
 }
 
-// A file may end where a chunk ends and yet not be whole: the counter file knows how much it had.
-void AddWrittenFindings(const trace::Tables& tables, Findings& findings) {
-  uint64_t here = tables.rotated_out.records;
-  for (const trace::ChunkStatistics& chunk : tables.chunk_statistics) here += chunk.record_count();
-  if (tables.records_written <= here) return;
-  findings.Add(LossOf(trace::ReadIssue::Kind::kMissingChunk), tables.records_written - here,
-               "records that were written are not in it");
-}
-
 std::string DeviceName(const trace::Header& header, uint32_t device_id) {
   for (const trace::Device& device : header.devices()) {
     if (device.id() == device_id) return device.name();
@@ -275,7 +266,6 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
 
   const uint64_t counted = CountedLaunches(index);
   AddCounterFindings(index, damaged, counted, findings);
-  if (!damaged && !columns_lost && !input.still_running) AddWrittenFindings(tables, findings);
   if (!damaged && !columns_lost && !input.still_running) AddWrittenFindings(tables, findings);
   const bool count_only = input.counts_only || tables.header.mode() == trace::MODE_COUNT ||
                           HasProblem(tables, trace::PROBLEM_NEWER_CUPTI);
