@@ -98,7 +98,7 @@ TiledTensorMap TensorMapLayout::Unpack(const Stored& stored) {
 }
 
 CUresult TensorMapLayout::EncodeBits(const TiledTensorMap& map, Bits& bits) const {
-  alignas(64) CUtensorMap encoded = {};
+  CUtensorMap encoded = {};
   const CUresult result = encode_(
       &encoded, static_cast<CUtensorMapDataType>(map.data_type), map.rank,
       reinterpret_cast<void*>(map.address), reinterpret_cast<const cuuint64_t*>(map.dims.data()),

@@ -73,7 +73,7 @@ CUresult Encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, voi
 }
 
 CUresult EncodeMap(const TiledTensorMap& map, uint8_t (&bytes)[128]) {
-  alignas(64) CUtensorMap encoded = {};
+  CUtensorMap encoded = {};
   const CUresult result = Encode(
       &encoded, static_cast<CUtensorMapDataType>(map.data_type), map.rank,
       reinterpret_cast<void*>(map.address), reinterpret_cast<const cuuint64_t*>(map.dims.data()),
