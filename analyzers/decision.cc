@@ -50,7 +50,8 @@ bool RatioBound::Holds(double ratio) const {
   return false;
 }
 
-Verdict DecideShare(const RatioBound& bound, const Observed& selected, const Observed& others) {
+Verdict DecideShare(const RatioBound& bound, const Observed& selected, const Observed& others,
+                    uint64_t possible_in_whole) {
   if (selected.evidence != Evidence::kExact || others.evidence != Evidence::kExact) {
     return kInconclusive;
   }
@@ -60,8 +61,8 @@ Verdict DecideShare(const RatioBound& bound, const Observed& selected, const Obs
     return bound.Holds(static_cast<double>(selected.launches) / all) ? kPass : kFail;
   }
   if (all == 0 || bound.op == RatioBound::Op::kEqual) return kInconclusive;
-  const double least =
-      static_cast<double>(selected.launches) / (all + static_cast<double>(others.possible));
+  const double least = static_cast<double>(selected.launches) /
+                       (all + static_cast<double>(others.possible + possible_in_whole));
   const double most = static_cast<double>(selected.launches + selected.possible) /
                       (all + static_cast<double>(selected.possible));
   if (bound.Holds(least) != bound.Holds(most)) return kInconclusive;
@@ -69,9 +70,14 @@ Verdict DecideShare(const RatioBound& bound, const Observed& selected, const Obs
 }
 
 Verdict DecideTimeShare(const RatioBound& bound, Evidence times, double selected_ns,
-                        double all_ns) {
+                        double possible_ns, double all_ns) {
   if (times != Evidence::kExact || all_ns <= 0) return kInconclusive;
-  return bound.Holds(selected_ns / all_ns) ? kPass : kFail;
+  const bool least = bound.Holds(selected_ns / all_ns);
+  const bool most = bound.Holds((selected_ns + possible_ns) / all_ns);
+  // Between the two an equality may hold that holds at neither end.
+  if (least != most || (bound.op == RatioBound::Op::kEqual && possible_ns > 0))
+    return kInconclusive;
+  return least ? kPass : kFail;
 }
 
 Verdict Both(Verdict a, Verdict b) {

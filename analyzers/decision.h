@@ -50,11 +50,15 @@ struct RatioBound {
 
 // A share of launches: `selected` of all that `selected` and `others` count. Undecided unless both
 // are exact and no placement of the possible launches changes the answer; undecided if there are
-// none.
-Verdict DecideShare(const RatioBound& bound, const Observed& selected, const Observed& others);
+// none. `possible_in_whole`: so many of selected.possible count in the whole if they are not
+// selected, too.
+Verdict DecideShare(const RatioBound& bound, const Observed& selected, const Observed& others,
+                    uint64_t possible_in_whole = 0);
 
-// A share of GPU time. Times are decided only where every execution was observed.
-Verdict DecideTimeShare(const RatioBound& bound, Evidence times, double selected_ns, double all_ns);
+// A share of GPU time; `possible_ns` may belong to the selection. Times are decided only where
+// every execution was observed.
+Verdict DecideTimeShare(const RatioBound& bound, Evidence times, double selected_ns,
+                        double possible_ns, double all_ns);
 
 // Every expectation must hold: FAIL beats INCONCLUSIVE beats PASS.
 Verdict Both(Verdict a, Verdict b);

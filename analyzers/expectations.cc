@@ -49,12 +49,13 @@ class Checker {
     }
     if (expectation_.share) {
       const auto all = static_cast<double>(tally.selected.launches + tally.others.launches);
-      checks.push_back(
-          Make(tally, processes, DecideShare(*expectation_.share, tally.selected, tally.others),
-               "share of launches", expectation_.share_text,
-               all == 0 ? absl::StrCat("no such ", Whole())
-                        : absl::StrFormat("%.4f (%d of %.0f %s)", tally.selected.launches / all,
-                                          tally.selected.launches, all, Whole())));
+      checks.push_back(Make(
+          tally, processes,
+          DecideShare(*expectation_.share, tally.selected, tally.others, tally.possible_in_whole),
+          "share of launches", expectation_.share_text,
+          all == 0 ? absl::StrCat("no such ", Whole())
+                   : absl::StrFormat("%.4f (%d of %.0f %s)", tally.selected.launches / all,
+                                     tally.selected.launches, all, Whole())));
       const uint64_t possible = tally.selected.possible + tally.others.possible;
       if (possible > 0) {
         AddReason(absl::StrCat(possible, " launches of unknown ", Unknown(), " may change it"),
@@ -62,12 +63,18 @@ class Checker {
       }
     }
     if (expectation_.time_share) {
-      checks.push_back(Make(
-          tally, processes,
-          DecideTimeShare(*expectation_.time_share, tally.times, tally.selected_ns, tally.all_ns),
-          "share of GPU time", expectation_.time_share_text,
-          tally.all_ns == 0 ? "no execution observed"
-                            : absl::StrFormat("%.4f", tally.selected_ns / tally.all_ns)));
+      checks.push_back(Make(tally, processes,
+                            DecideTimeShare(*expectation_.time_share, tally.times,
+                                            tally.selected_ns, tally.possible_ns, tally.all_ns),
+                            "share of GPU time", expectation_.time_share_text,
+                            tally.all_ns == 0
+                                ? "no execution observed"
+                                : absl::StrFormat("%.4f", tally.selected_ns / tally.all_ns)));
+      if (tally.possible_ns > 0) {
+        AddReason(absl::StrCat(tally.selected.possible, " launches of unknown ", Unknown(),
+                               " may change it"),
+                  &checks.back());
+      }
     }
     return checks;
   }
@@ -145,6 +152,12 @@ bool IsCollected(const ProcessAnalysis& process) {
   return process.completeness.completeness.state() != report::Completeness::NOT_COLLECTED;
 }
 
+// That it launched nothing must be known, too: one that still runs may have launched what no
+// counter tells.
+bool IsIdle(const ProcessAnalysis& process) {
+  return IsCollected(process) && process.completeness.counts_all == Evidence::kExact;
+}
+
 bool Launched(const ProcessAnalysis& process) {
   return process.completeness.completeness.expected() > 0;
 }
@@ -166,7 +179,7 @@ class Judge {
     for (const ProcessAnalysis& process : processes) {
       if (Launched(process)) {
         launched_.push_back(&process);
-      } else if (IsCollected(process)) {
+      } else if (IsIdle(process)) {
         idle_.push_back(&process);
       } else {
         blind_.push_back(&process);
@@ -269,7 +282,7 @@ class Judge {
     if (launched_.empty()) return CheckEvery(expectation, checker);
     Tally sum = TallyIn(expectation, *launched_.front());
     for (size_t i = 1; i < launched_.size(); ++i) sum.Add(TallyIn(expectation, *launched_[i]));
-    if (!blind_.empty()) Weaken("a process was not collected", &sum);
+    if (!blind_.empty()) Weaken("a process was not collected in full", &sum);
     std::vector<report::Check> checks = checker.Check(sum, launched_);
     Conclude(AllOf(checks));
     Keep(std::move(checks));
@@ -287,12 +300,28 @@ class Judge {
     check.set_expected(absl::StrCat("exactly ", expected));
     check.set_got(absl::StrCat(got));
     if (verdict == kInconclusive) {
-      check.set_reason(!blind_.empty()       ? "a process was not collected"
+      check.set_reason(!blind_.empty()       ? "a process was not collected in full"
                        : coverage_.partial() ? CoverageGap(coverage_)
                                              : "no kernel launch in any process");
     }
     Conclude(verdict);
     Keep({std::move(check)});
+  }
+
+  // A path means its GEMMs. Where it had none, what else it ran may be what was meant.
+  void NoteOtherKinds(const CompiledExpectation& expectation) {
+    if (!expectation.selection.kind_implied || !expectation.selection.path) return;
+    Selection any_kind = expectation.selection;
+    any_kind.kind.reset();
+    uint64_t gemms = 0, launches = 0;
+    for (const ProcessAnalysis* process : launched_) {
+      gemms += TallyOf(expectation.selection, *process, expectations_.phase).selected.launches;
+      launches += TallyOf(any_kind, *process, expectations_.phase).selected.launches;
+    }
+    if (gemms > 0 || launches == 0) return;
+    report_.add_notes(absl::StrCat("path ", catalog::PathName(*any_kind.path).data(),
+                                   " launched no GEMM, but ", launches,
+                                   " kernels of other kinds: --kind any counts them"));
   }
 
   void AddNotes() {
@@ -301,6 +330,7 @@ class Judge {
       note(absl::StrCat("not judged: pid ", process->header().pid(), " ", process->name(),
                         " launched no kernel"));
     }
+    for (const CompiledExpectation& expectation : expectations_.expect) NoteOtherKinds(expectation);
     if (coverage_.state == report::Process::NOT_CHECKED) {
       note("coverage not checked: no manifest of hotproof run");
     } else if (coverage_.partial()) {

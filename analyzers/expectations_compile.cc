@@ -43,10 +43,10 @@ absl::StatusOr<RatioBound> ParseRatio(const std::string& what, const std::string
   std::string op, number, percent;
   RatioBound bound;
   if (!RE2::FullMatch(text, pattern, &op, &number, &percent) ||
-      !absl::SimpleAtod(number, &bound.limit)) {
+      // "99.9%" is the number that 0.999 is: shifted in the text, not divided.
+      !absl::SimpleAtod(percent.empty() ? number : absl::StrCat(number, "e-2"), &bound.limit)) {
     return Invalid(absl::StrCat(what, " '", text, "' is not a comparison; write it like '>=0.99'"));
   }
-  if (!percent.empty()) bound.limit /= 100;
   using Op = RatioBound::Op;
   bound.op = op == ">="   ? Op::kGreaterEqual
              : op == "<=" ? Op::kLessEqual
@@ -121,8 +121,10 @@ absl::StatusOr<Selection> CompileSelection(const expectations::Expectation& sour
   }
   if (source.kind().empty()) {
     // A path or shape asks for GEMMs; a kernel's name says enough by itself.
-    if (!selection.kernel && !selection.code && (selection.path || selection.shape))
+    if (!selection.kernel && !selection.code && (selection.path || selection.shape)) {
       selection.kind = catalog::Kind::kGemm;
+      selection.kind_implied = true;
+    }
   } else if (source.kind() != "any") {
     selection.kind = catalog::ParseKind(source.kind());
     if (!selection.kind) {
@@ -158,8 +160,22 @@ absl::StatusOr<Bounds> CompileBounds(const expectations::Expectation& source) {
   return bounds;
 }
 
+// An unset variable in a template of the file must not become 'any'.
+absl::Status RefuseEmptyText(const expectations::Expectation& source) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  source.GetReflection()->ListFields(source, &fields);
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    if (field->type() != google::protobuf::FieldDescriptor::TYPE_STRING) continue;
+    if (source.GetReflection()->GetString(source, field).empty()) {
+      return Invalid(absl::StrCat(field->name(), " must not be empty; leave it away for any"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& source,
                                                expectations::Processes default_processes) {
+  if (const absl::Status status = RefuseEmptyText(source); !status.ok()) return status;
   CompiledExpectation compiled;
   auto selection = CompileSelection(source);
   if (!selection.ok()) return selection.status();

@@ -41,10 +41,16 @@ std::string_view WithoutOuter(std::string_view name, std::string_view outer) {
   return repeats ? name.substr(outer.size() + 1) : name;
 }
 
-std::string StepText(const trace::RangePath& path, std::string_view outer) {
+// `outer`: the range around it, or null.
+std::string StepText(const trace::RangePath& path, const trace::RangePath* outer) {
   if (path.many()) return "(many)";
   const std::string domain = path.domain().empty() ? "" : absl::StrCat(path.domain(), ":");
-  const std::string name(path.name().empty() ? "(unnamed)" : WithoutOuter(path.name(), outer));
+  // Starts and ends don't nest.
+  const bool nested = outer != nullptr && outer->domain() == path.domain() &&
+                      path.source() != trace::RANGE_START_END;
+  const std::string name(path.name().empty() ? "(unnamed)"
+                         : nested            ? WithoutOuter(path.name(), outer->name())
+                                             : path.name());
   std::string text = absl::StrCat(domain, name, PayloadText(path));
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';  // a line of a table stays one
@@ -58,17 +64,19 @@ RangeIndex::RangeIndex(const TraceIndex& index) {
   const trace::Tables& tables = index.tables();
   if (tables.range_paths.size() <= 1) return;
   absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> ranges = {{{0, 0}, 0}};
-  const auto append = [&](uint32_t path, std::string& text, bool& many) {
+  const auto append = [&](uint32_t path, std::string& text, std::string& whole, bool& many) {
     std::vector<const trace::RangePath*> steps;
     for (; path != 0; path = tables.range_paths[path].parent()) {
       steps.push_back(&tables.range_paths[path]);
       many |= IsMany(*steps.back());
       any_of_program_ |= steps.back()->domain().empty();
     }
-    std::string_view outer;
+    const trace::RangePath* outer = nullptr;
     while (!steps.empty()) {
-      absl::StrAppend(&text, text.empty() ? "" : "/", StepText(*steps.back(), outer));
-      outer = steps.back()->name();
+      const trace::RangePath& step = *steps.back();
+      absl::StrAppend(&text, text.empty() ? "" : "/", StepText(step, outer));
+      absl::StrAppend(&whole, whole.empty() ? "" : "/", StepText(step, nullptr));
+      outer = &step;
       steps.pop_back();
     }
   };
@@ -76,11 +84,12 @@ RangeIndex::RangeIndex(const TraceIndex& index) {
     const auto [found, is_new] =
         ranges.try_emplace({process, thread}, static_cast<uint32_t>(texts_.size()));
     if (is_new) {
-      std::string text;
+      std::string text, whole;
       bool many = false;
-      append(process, text, many);
-      append(thread, text, many);
+      append(process, text, whole, many);
+      append(thread, text, whole, many);
       texts_.push_back(std::move(text));
+      whole_texts_.push_back(std::move(whole));
       many_.push_back(many);
     }
     return found->second;

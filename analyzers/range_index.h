@@ -25,12 +25,15 @@ class RangeIndex {
   // 0: in none.
   uint32_t range_of_slot(uint32_t slot) const { return any() ? slot_range_[slot] : 0; }
   size_t size() const { return texts_.size(); }
+  // As reports show it: a name is without the name around it where it repeats that.
   const std::string& text(uint32_t range) const { return texts_[range]; }
+  // With every name whole.
+  const std::string& whole_text(uint32_t range) const { return whole_texts_[range]; }
   // It stands for many: not all of what the program said is in this text.
   bool is_many(uint32_t range) const { return many_[range]; }
 
  private:
-  std::vector<std::string> texts_ = {""};
+  std::vector<std::string> texts_ = {""}, whole_texts_ = {""};
   std::vector<bool> many_ = {false};
   bool any_of_program_ = false;
   std::vector<uint32_t> slot_range_;

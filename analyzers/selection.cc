@@ -38,7 +38,7 @@ class SiteMatcher {
     const uint32_t kernel = index_.kernel_of_site(site);
     Membership of_kernel = std::min(names_[kernel], codes_[kernel]);
     if (of_kernel == Membership::kOut && names_[kernel] == Membership::kIn &&
-        LaunchedByFile(site)) {
+        MayBeLaunchedByFile(site)) {
       of_kernel = Membership::kPossible;
     }
     if (of_kernel == Membership::kOut) return of_kernel;
@@ -78,10 +78,10 @@ class SiteMatcher {
 
   // What the file launched from a cubin that it does not embed as it is, it may have made of one
   // that it does: cuBLASLt patches those of its nvjet kernels.
-  bool LaunchedByFile(uint32_t site) const {
+  bool MayBeLaunchedByFile(uint32_t site) const {
     if (!selection_.code || site >= index_.tables().sites.size()) return false;
     const std::string& library = index_.tables().sites[site].launching_library();
-    return !library.empty() && LibraryName(library) == LibraryName(selection_.code->file);
+    return library.empty() || LibraryName(library) == LibraryName(selection_.code->file);
   }
 
   // libx of /a/libx.so.13.1: links and versions of one library.
@@ -116,18 +116,15 @@ class RangeMatcher {
   RangeMatcher(const Selection& selection, const TraceIndex& index) {
     if (!selection.range) return;
     ranges_.emplace(index);
-    bool seen = false;
+    const bool uncertain = !ranges_->any_of_program();
     for (uint32_t range = 0; range < ranges_->size(); ++range) {
-      Membership in = ranges_->is_many(range) ? Membership::kPossible : Membership::kOut;
-      // Range 0 is in no range, if there are ranges at all.
-      if (ranges_->any() && RE2::PartialMatch(ranges_->text(range), *selection.range)) {
-        in = Membership::kIn;
-        seen = true;
-      }
+      const bool matches = RE2::PartialMatch(ranges_->text(range), *selection.range) ||
+                           RE2::PartialMatch(ranges_->whole_text(range), *selection.range);
+      const bool in_none = range == 0;  // which is one of those the pattern may ask for
+      Membership in =
+          ranges_->is_many(range) || uncertain ? Membership::kPossible : Membership::kOut;
+      if (matches && !(in_none && uncertain)) in = Membership::kIn;
       in_.push_back(in);
-    }
-    if (!seen && !ranges_->any_of_program()) {
-      std::fill(in_.begin(), in_.end(), Membership::kPossible);
     }
   }
   Membership Of(uint32_t slot) const {
@@ -184,7 +181,9 @@ void Tally::Add(const Tally& other) {
   others.launches += other.others.launches;
   others.possible += other.others.possible;
   times = Weaker(times, other.times);
+  possible_in_whole += other.possible_in_whole;
   selected_ns += other.selected_ns;
+  possible_ns += other.possible_ns;
   all_ns += other.all_ns;
   phased &= other.phased;
   steady += other.steady;
@@ -222,6 +221,13 @@ Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseC
       tally.captured += index.IsGraphSlot(slot) ? 1 : 0;
     } else if (member == Membership::kPossible) {
       tally.selected.possible += launches;
+      tally.possible_ns += exclusive_ns;
+      // An unknown shape alone puts a launch into the whole only if it is selected.
+      const bool unknown_beside_shape = selection.code || selection.range;
+      if (in_whole[site] == Membership::kIn ||
+          (in_whole[site] == Membership::kPossible && unknown_beside_shape)) {
+        tally.possible_in_whole += launches;
+      }
     } else if (in_whole[site] == Membership::kIn) {
       tally.others.launches += launches;
     } else if (in_whole[site] == Membership::kPossible) {

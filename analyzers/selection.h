@@ -24,6 +24,7 @@ struct Selection {
   std::shared_ptr<const re2::RE2> kernel;  // null: any
   std::optional<catalog::Path> path;
   std::optional<catalog::Kind> kind;
+  bool kind_implied = false;  // nobody asked for it: a path or shape means GEMMs
   struct NxK {
     uint32_t n, k;
   };
@@ -33,7 +34,8 @@ struct Selection {
     std::string file;
     absl::flat_hash_set<uint64_t> cubins;          // hashes
     absl::flat_hash_set<std::string> ptx_kernels;  // may have been compiled by the driver
-    std::string why_incomplete;  // set: some of it could not be read, any unknown cubin may be of it
+    std::string
+        why_incomplete;  // set: some of it could not be read, any unknown cubin may be of it
   };
   std::shared_ptr<const Code> code;  // null: any
   std::string range_pattern;
@@ -46,7 +48,8 @@ struct Selection {
 struct Tally {
   Observed selected, others;  // in the phase asked for; others: what else is of the kind and shape
   Evidence times = Evidence::kExact;
-  double selected_ns = 0, all_ns = 0;
+  uint64_t possible_in_whole = 0;  // of selected.possible: others, if they are not selected
+  double selected_ns = 0, possible_ns = 0, all_ns = 0;
   bool phased = true;
   uint64_t steady = 0, warmup = 0, captured = 0;
   std::string why_inconclusive;

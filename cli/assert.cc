@@ -106,14 +106,14 @@ bool HasFlagExpectation(const Options& options) {
 
 expectations::Expectation FlagExpectation(const Options& options) {
   expectations::Expectation expectation;
-  expectation.set_kernel(options.kernel);
-  expectation.set_path(options.path);
-  expectation.set_shape(options.shape);
-  expectation.set_kind(options.kind);
-  expectation.set_range(options.range);
-  expectation.set_cubin_of(options.cubin_of);
-  expectation.set_share(options.share);
-  expectation.set_time_share(options.time_share);
+  if (!options.kernel.empty()) expectation.set_kernel(options.kernel);
+  if (!options.path.empty()) expectation.set_path(options.path);
+  if (!options.shape.empty()) expectation.set_shape(options.shape);
+  if (!options.kind.empty()) expectation.set_kind(options.kind);
+  if (!options.range.empty()) expectation.set_range(options.range);
+  if (!options.cubin_of.empty()) expectation.set_cubin_of(options.cubin_of);
+  if (!options.share.empty()) expectation.set_share(options.share);
+  if (!options.time_share.empty()) expectation.set_time_share(options.time_share);
   if (options.launches) expectation.set_launches(*options.launches);
   if (options.min_launches) expectation.set_min_launches(*options.min_launches);
   if (options.max_launches) expectation.set_max_launches(*options.max_launches);

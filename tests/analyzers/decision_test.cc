@@ -102,11 +102,25 @@ TEST(TruthTable, ShareOfLaunches) {
 
 TEST(TruthTable, Times) {
   const RatioBound half{RatioBound::Op::kGreaterEqual, 0.5};
-  EXPECT_EQ(DecideTimeShare(half, Evidence::kExact, 60, 100), kPass);
-  EXPECT_EQ(DecideTimeShare(half, Evidence::kExact, 40, 100), kFail);
-  EXPECT_EQ(DecideTimeShare(half, Evidence::kExact, 0, 0), kInconclusive);
-  EXPECT_EQ(DecideTimeShare(half, Evidence::kLowerBound, 60, 100), kInconclusive);
-  EXPECT_EQ(DecideTimeShare(half, Evidence::kNone, 60, 100), kInconclusive);
+  EXPECT_EQ(DecideTimeShare(half, Evidence::kExact, 60, 0, 100), kPass);
+  EXPECT_EQ(DecideTimeShare(half, Evidence::kExact, 40, 0, 100), kFail);
+  EXPECT_EQ(DecideTimeShare(half, Evidence::kExact, 40, 9, 100), kFail);
+  EXPECT_EQ(DecideTimeShare(half, Evidence::kExact, 40, 10, 100), kInconclusive);
+  EXPECT_EQ(DecideTimeShare(half, Evidence::kExact, 60, 10, 100), kPass);
+  EXPECT_EQ(DecideTimeShare({RatioBound::Op::kEqual, 0.5}, Evidence::kExact, 40, 20, 100),
+            kInconclusive);
+  EXPECT_EQ(DecideTimeShare(half, Evidence::kExact, 0, 0, 0), kInconclusive);
+  EXPECT_EQ(DecideTimeShare(half, Evidence::kLowerBound, 60, 0, 100), kInconclusive);
+  EXPECT_EQ(DecideTimeShare(half, Evidence::kNone, 60, 0, 100), kInconclusive);
+}
+
+TEST(TruthTable, WhatMayBeSelectedIsOfTheWholeAnyway) {
+  const RatioBound most{RatioBound::Op::kGreaterEqual, 0.99}, half{RatioBound::Op::kLessEqual, 0.5};
+  EXPECT_EQ(DecideShare(most, {Evidence::kExact, 10, 90}, {Evidence::kExact, 0, 0}, 90),
+            kInconclusive);
+  EXPECT_EQ(DecideShare(half, {Evidence::kExact, 10, 90}, {Evidence::kExact, 0, 0}, 90),
+            kInconclusive);
+  EXPECT_EQ(DecideShare(most, {Evidence::kExact, 999, 1}, {Evidence::kExact, 0, 0}, 1), kPass);
 }
 
 TEST(TruthTable, RatioOperators) {

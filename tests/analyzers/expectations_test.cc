@@ -5,6 +5,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/analyzers/fake_trace.h"
 
 namespace hotproof::tests {
@@ -65,7 +66,8 @@ TEST(Assert, LaunchesInSteadyOnly) {
 const std::string kModules = R"trace(
   kernel { id: 1 name: "my_fp8_gemm" cubin_hash: 17 } kernel { id: 2 name: "my_fp8_gemm" cubin_hash: 18 }
   kernel { id: 3 name: "mystery" } kernel { id: 4 name: "from_ptx" cubin_hash: 19 }
-  site { id: 1 kernel_id: 1 } site { id: 2 kernel_id: 2 } site { id: 3 kernel_id: 3 } site { id: 4 kernel_id: 4 }
+  site { id: 1 kernel_id: 1 launching_library: "/a/app" } site { id: 2 kernel_id: 2 launching_library: "/a/app" }
+  site { id: 3 kernel_id: 3 launching_library: "/a/app" } site { id: 4 kernel_id: 4 launching_library: "/a/app" }
   step { launch { site: 1 times: 7 } } step { launch { site: 2 times: 5 } }
 )trace";
 std::string OfCode(const std::string& code, const std::string& bounds) {
@@ -114,8 +116,58 @@ TEST(Assert, WhatTheFileLaunchedMayBeOfItsCode) {
   const AssertReport report = Check(patched, OfCode(ours, "min_launches: 7"));
   EXPECT_EQ(report.verdict(), AssertReport::INCONCLUSIVE);
   EXPECT_THAT(report.checks(0).reason(), HasSubstr("7 more launches of unknown cubin"));
-  EXPECT_EQ(Check(patched, OfCode(ours, "kernel: \"other\" min_launches: 1")).verdict(), AssertReport::FAIL);
-  EXPECT_EQ(Check(patched, OfCode(ours, "kernel: \"other\" max_launches: 0")).verdict(), AssertReport::PASS);
+  EXPECT_EQ(Check(patched, OfCode(ours, "kernel: \"other\" min_launches: 1")).verdict(),
+            AssertReport::FAIL);
+  EXPECT_EQ(Check(patched, OfCode(ours, "kernel: \"other\" max_launches: 0")).verdict(),
+            AssertReport::PASS);
+}
+
+TEST(Assert, AProcessThatMayHaveLaunchedIsNotIdle) {
+  const std::string cut = Trace(kServer) + R"(
+    trace { header { pid: 66 } no_footer: true no_counter_file: true })";
+  for (const char* never :
+       {R"(expect { kernel: "absent" max_launches: 0 })",
+        R"(expect { kernel: "absent" max_launches: 0 processes: SUM })", "processes: 1"}) {
+    EXPECT_EQ(Check(cut, never).verdict(), AssertReport::INCONCLUSIVE) << never;
+  }
+}
+
+TEST(Assert, APercentageIsTheSameNumber) {
+  const std::string run = Trace(R"trace(
+    kernel { id: 1 name: "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_TNT" } kernel { id: 2 name: "nvjet_sm90_tst_128x8_64x16_2x1_v_bz_TNT" }
+    site { id: 1 kernel_id: 1 } site { id: 2 kernel_id: 2 }
+    step { launch { site: 1 times: 999 } } step { launch { site: 2 } }
+  )trace");
+  for (const char* share : {">=0.999", ">=99.9%", ">= 99.90 %"}) {
+    EXPECT_EQ(Check(run, absl::StrCat("expect { kernel: '_64x8' share: '", share, "' } phase: ALL"))
+                  .verdict(),
+              AssertReport::PASS)
+        << share;
+  }
+}
+
+TEST(Assert, EmptyTextIsRefused) {
+  for (const char* field :
+       {"kernel", "path", "shape", "kind", "range", "share", "time_share", "name", "cubin_of"}) {
+    EXPECT_THAT(Error(absl::StrCat("expect { ", field, ": \"\" launches: 1 }")),
+                HasSubstr(absl::StrCat(field, " must not be empty")));
+  }
+}
+
+TEST(Assert, APathWithoutGemmsSaysWhatElseItRan) {
+  const std::string norm = Trace(R"trace(
+    kernel { id: 1 name: "void flashinfer::norm::RMSNormKernel<8u, __nv_bfloat16>(int)" }
+    site { id: 1 kernel_id: 1 } step { launch { site: 1 times: 7 } }
+  )trace");
+  const AssertReport never =
+      Check(norm, R"(expect { path: "flashinfer" max_launches: 0 } phase: ALL)");
+  EXPECT_EQ(never.verdict(), AssertReport::PASS);
+  EXPECT_THAT(never.notes(),
+              testing::Contains(HasSubstr("no GEMM, but 7 kernels of other kinds: --kind any")));
+  const AssertReport any =
+      Check(norm, R"(expect { path: "flashinfer" kind: "any" launches: 7 } phase: ALL)");
+  EXPECT_EQ(any.verdict(), AssertReport::PASS);
+  EXPECT_THAT(any.notes(), testing::Not(testing::Contains(HasSubstr("other kinds"))));
 }
 
 TEST(Assert, AFailureShowsWhatRanInstead) {
