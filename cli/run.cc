@@ -303,7 +303,7 @@ CLI::App* AddRun(CLI::App& app, int& exit_code) {
       "a program, not for leaving it on");
   run->add_option("command", options->command, "The command and its arguments")
       ->required()
-      ->type_name("COMMAND...");
+      ->type_name("COMMAND");
   run->footer(
       "The exit code is the command's: 128 + n if signal n ended it, 127 if it could not be "
       "started.\n"

@@ -60,6 +60,15 @@ TEST(Table, FitsTheWidthAndKeepsWhatMatters) {
   }
 }
 
+TEST(Table, WithoutAWidthNothingIsCutOrLeftOut) {
+  const std::string table = ToTable(Example(), {.width = 0, .colours = false});
+  EXPECT_THAT(table, HasSubstr("a_very_long_kernel_name_that_gives_way_on_narrow_terminals\n"))
+      << "whole, and the last of its line";
+  for (const char* title : {"operands", "shape from", "warm-up"}) {
+    EXPECT_THAT(table, HasSubstr(title));
+  }
+}
+
 TEST(Table, SaysWhatItLeavesOut) {
   EXPECT_THAT(ToTable(Example(), {}), HasSubstr("1 more ran or were captured in warm-up only"));
 }
