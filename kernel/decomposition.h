@@ -10,6 +10,7 @@
 //   fetch
 //                the same tokens. A tile's segments are divided among CTAs, the last one adds
 //                ('shared')
+//   most tokens  large tiles of all segments again, by another kernel ('many')
 #ifndef HOTPROOF_KERNEL_DECOMPOSITION_H_
 #define HOTPROOF_KERNEL_DECOMPOSITION_H_
 
@@ -29,10 +30,12 @@ inline constexpr int kBlockK = 128;     // K elements that share a scale
 inline constexpr int kCutBlocks = 2;    // K is cut at multiples of this many blocks
 inline constexpr int kMaxSegments = 8;
 inline constexpr int kMinSegmentBlocks = 2;
-inline constexpr int kMaxTileGroups = 32;   // 256 rows: two consumer warpgroups x two wgmma
-inline constexpr int kFullTileGroups = 16;  // 128 rows: two consumer warpgroups x one wgmma
-inline constexpr int kMostFewTokens = 32;   // registers: with more no tile exceeds 128 rows
-inline constexpr int kWgmmaGroups = 8;      // 64 rows
+inline constexpr int kMaxTileGroups = 32;     // 256 rows: two consumer warpgroups x two wgmma
+inline constexpr int kFullTileGroups = 16;    // 128 rows: two consumer warpgroups x one wgmma
+inline constexpr int kMostFewTokens = 32;     // registers: with more no tile exceeds 128 rows
+inline constexpr int kMostSharedTokens = 64;  // with more no tile is shared
+inline constexpr int kManyTileGroups = 34;    // whose tiles have up to 272 rows
+inline constexpr int kWgmmaGroups = 8;        // 64 rows
 
 HOTPROOF_HOST_DEVICE constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 HOTPROOF_HOST_DEVICE constexpr int smaller(int a, int b) { return a < b ? a : b; }
@@ -45,6 +48,7 @@ struct Decomposition {
   int tiles;          // ceil(groups / tile_groups)
   int tiles_per_cta;  // 1 when shared
   bool shared;        // a CTA computes two segments of one tile, else all segments of its tiles
+  bool many;          // for the kernel of many_tokens.cuh
   bool halves;        // the two consumer warpgroups divide a tile's segments, not its rows
 
   // Segment s is K blocks [cut(s), cut(s + 1)).
@@ -115,13 +119,18 @@ constexpr void set_tiles(Decomposition* d, int tile_groups, bool shared, int sm_
 // `most_whole`: the most rows of A with which tiles are not shared, where they can be. Not shared,
 // tiles are small and want stages of 4 K blocks.
 constexpr Decomposition decompose(int m, int most_whole, int n, int k, int sm_count) {
-  Decomposition d{ceil_div(n, kGroup), ceil_div(k, kBlockK), 1, 1, 1, 1, false, false};
+  Decomposition d{ceil_div(n, kGroup), ceil_div(k, kBlockK), 1, 1, 1, 1, false, false, false};
   d.segments = segments_for(d.groups, d.k_blocks, sm_count);
-  if (d.segments > 1 && (m > most_whole || !d.cuts_fit(4))) {
+  d.many = m > kMostSharedTokens || (m > kMostFewTokens && d.segments == 1);
+  if (d.many) {
+    const int even = ceil_div(d.groups, sm_count);
+    set_tiles(&d, ceil_div(even, ceil_div(even, kManyTileGroups)), false, sm_count);
+    d.halves = false;
+  } else if (d.segments > 1 && (m > most_whole || !d.cuts_fit(4))) {
     set_tiles(&d, smaller(kFullTileGroups, d.groups), true, sm_count);
   } else {
     const int even = ceil_div(d.groups, sm_count);
-    const int tiles = ceil_div(even, kFullTileGroups + (m <= kMostFewTokens ? 1 : 0));
+    const int tiles = ceil_div(even, kFullTileGroups + 1);
     set_tiles(&d, ceil_div(even, tiles), false, sm_count);
   }
   return d;

@@ -7,7 +7,7 @@
 
 #include "kernel/fp8_gemm.h"
 #include "kernel/launch.h"
-#include "kernel/quantize.cuh"
+#include "kernel/quantize_kernel.cuh"
 #include "kernel/sm90_fp8_gemm.cuh"
 #include "kernel/tensor_map.h"
 
@@ -55,24 +55,32 @@ constexpr int kMostWhole = 16;
 constexpr int kMostWholeQuantised = 0;
 // What a multiprocessor needs on its way to keep the memory busy; more only makes queues longer.
 constexpr int kWindowBytes = 40 << 10;
-// What of the tokens is kept ready beside the weights: with many tokens they are half of all that a
-// multiprocessor reads.
-constexpr int token_bytes(int m_tile) { return (m_tile <= 32 ? 20 : m_tile <= 64 ? 64 : 96) << 10; }
+// What of the tokens is kept ready beside the weights: with many tokens they
+// are half of all that a multiprocessor reads.
+constexpr int token_bytes(const Decomposition& work, int m_tile) {
+  if (work.many) return (m_tile <= 64 ? 48 : work.tile_groups <= kWgmmaGroups ? 128 : 96) << 10;
+  return (m_tile <= 32 ? 20 : 64) << 10;
+}
 constexpr int kMaxStages = 32;       // a warp sets up a ring's barriers, one stage a lane
 constexpr int kMaxTokenStages = 30;  // and allowed with halves
 constexpr int kMinStages = 2;
 
 RingPlan rings_for(const Decomposition& work, int m_tile, bool ragged, const Tuning& tuning) {
   RingPlan ring = {};
-  ring.stage_blocks = tuning.stage_blocks > 0 ? tuning.stage_blocks : work.tile_groups <= 6 ? 4 : 2;
-  ring.stage_blocks = std::min(ring.stage_blocks, most_stage_blocks(m_tile));
+  const bool many = work.many;
+  const bool small_tile = work.tile_groups <= (many ? kFullTileGroups : 6);
+  ring.stage_blocks = tuning.stage_blocks > 0 ? tuning.stage_blocks
+                      : many                  ? (small_tile ? 2 : 1)
+                      : small_tile            ? 4
+                                              : 2;
+  ring.stage_blocks = std::min(ring.stage_blocks, many ? 2 : most_stage_blocks(m_tile));
   while (!work.cuts_fit(ring.stage_blocks)) ring.stage_blocks /= 2;
   if (ragged) ring.stage_blocks = 1;
   const int per_tile = ceil_div(work.longest_k(), ring.stage_blocks);
   const int token_stage = ring.stage_blocks * m_tile * kBlockK;
   ring.token_stages = tuning.token_stages > 0
                           ? tuning.token_stages
-                          : std::min(token_bytes(m_tile) / token_stage, per_tile);
+                          : std::min(token_bytes(work, m_tile) / token_stage, per_tile);
   ring.token_stages = std::min(
       token_ring_stages(std::min(ring.token_stages, kMaxStages), work.halves), kMaxTokenStages);
   const int stage = work.tile_groups * ring.stage_blocks * kAtomBytes;
@@ -94,7 +102,7 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
   }
   Decomposition& work = plan->work;
   work = decompose(m, quantise ? kMostWholeQuantised : kMostWhole, n, k, device.sm_count);
-  if (tuning.tile_groups > 0 || tuning.shared >= 0) {
+  if (!work.many && (tuning.tile_groups > 0 || tuning.shared >= 0)) {
     const bool shared =
         work.segments > 1 &&
         (m > kMostFewTokens || (tuning.shared >= 0 ? tuning.shared > 0 : work.shared));
@@ -122,8 +130,6 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
                               : 0;
   return work.shared && work.tiles > kMaxSharedTiles ? HOTPROOF_UNSUPPORTED_SHAPE : HOTPROOF_OK;
 }
-
-using KernelFunction = void (*)(GemmParams);
 
 template <bool kQuantise>
 KernelFunction kernel_for(int m_tile, Mutation mutation) {
@@ -163,7 +169,6 @@ KernelFunction kernel_for(int m_tile, Mutation mutation) {
   }
   if constexpr (!kQuantise) {
     if (m_tile == 64) return sm90_fp8_gemm_1x128_128x128<64, false, kNone>;
-    if (m_tile == 128) return sm90_fp8_gemm_1x128_128x128<128, false, kNone>;
   }
   return nullptr;
 }
@@ -253,8 +258,9 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
     return HOTPROOF_INVALID_ARGUMENT;
   }
 
-  const KernelFunction kernel =
-      quantise ? kernel_for<true>(plan.m_tile, mutation) : kernel_for<false>(plan.m_tile, mutation);
+  const KernelFunction kernel = plan.work.many ? many_tokens_kernel(plan.m_tile)
+                                : quantise     ? kernel_for<true>(plan.m_tile, mutation)
+                                               : kernel_for<false>(plan.m_tile, mutation);
   if (kernel == nullptr) return HOTPROOF_UNSUPPORTED_SHAPE;
   cudaError_t error = allow_shared_memory(kernel, plan.smem_bytes);
   if (error != cudaSuccess) return cuda_failed(error);
@@ -302,7 +308,10 @@ hotproof_status hotproof_fp8_gemm_workspace(int32_t m, int32_t n, int32_t k, siz
   Plan plan, quantised;
   const hotproof_status status = make_plan(m, n, k, false, {}, &plan);
   if (status != HOTPROOF_OK) return status;
-  size_t need = plan.workspace_bytes;  // of either entry point
+  size_t need = plan.workspace_bytes;  // of either entry point, and of fewer rows too
+  if (make_plan(std::min(m, kMostSharedTokens), n, k, false, {}, &plan) == HOTPROOF_OK) {
+    need = std::max(need, plan.workspace_bytes);
+  }
   if (make_plan(m, n, k, true, {}, &quantised) == HOTPROOF_OK) {
     need = std::max(need, quantised.workspace_bytes);
   }

@@ -68,6 +68,8 @@ struct GemmParams {
   CUtensorMap a_map;    // aligned by its type
   CUtensorMap b_map;
 };
+using KernelFunction = void (*)(GemmParams);
+KernelFunction many_tokens_kernel(int m_tile);  // 64 or 128
 inline constexpr uint32_t kWaitBeforeWeights = 1;
 inline constexpr uint32_t kPowerOfTwoScales = 2;
 inline constexpr uint32_t kRaggedK = 4;    // K is no multiple of 128: b_map's first dimension is K
@@ -113,11 +115,11 @@ struct CtaWork : CtaRange {
   __device__ StageWalk walk(const GemmParams& p) const {
     return StageWalk(*this, p.ring.stage_blocks);
   }
-  // First of the rows of B's scales that its tiles touch.
-  __device__ int first_scale_row(const GemmParams& p) const {
-    return first_tile * p.work.tile_groups / (kScaleRows / kGroup);
-  }
 };
+// First of the rows of B's scales that a CTA's tiles touch.
+__device__ inline int first_scale_row(const GemmParams& p, const CtaRange& cta) {
+  return cta.first_tile * p.work.tile_groups / (kScaleRows / kGroup);
+}
 
 struct Cursor {
   int stage = 0;

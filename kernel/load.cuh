@@ -36,14 +36,14 @@ __device__ void load_first_weights(const GemmParams& p, const Rings& rings) {
 // however deep the ring: what is queued at the memory beyond what keeps it busy delays everything
 // else that this and the other multiprocessors ask for.
 template <Mutation kMutation>
-__device__ void feed_weights(const GemmParams& p, const Rings& rings, const CtaWork& cta) {
+__device__ void feed_weights(const GemmParams& p, const Rings& rings, const CtaRange& cta) {
   Cursor to, landing;
   int issued = 0;
   if (p.flags & kWaitBeforeWeights) {
     ptx::grid_dependency_wait();
     load_weights(p, rings, 0, cta.first_tile, cta.k_begin);
   }
-  for (StageWalk at = cta.walk(p); !at.done(); at.next(), ++issued) {
+  for (StageWalk at(cta, p.ring.stage_blocks); !at.done(); at.next(), ++issued) {
     if (issued > 0) {
       ptx::mbarrier_wait(rings.empty(to.stage), to.phase ^ 1);
       if (issued >= p.ring.window) {
@@ -60,10 +60,10 @@ __device__ void feed_weights(const GemmParams& p, const Rings& rings, const CtaW
 // B's scales of all the CTA's work into shared memory: few bytes, asked for before the weights,
 // since behind them they would wait. thread: 0..95 of the token warps.
 template <Mutation kMutation>
-__device__ void load_b_scales(const GemmParams& p, const Rings& rings, const CtaWork& cta,
+__device__ void load_b_scales(const GemmParams& p, const Rings& rings, const CtaRange& cta,
                               int thread) {
   const int stride = p.layout.table_stride;
-  const int first_row = cta.first_scale_row(p);
+  const int first_row = first_scale_row(p, cta);
   const int rows = ceil_div(p.n, kScaleRows);
   const int k_begin = cta.k_begin;
   for (int r = 0; r < p.work.scale_rows(); ++r) {

@@ -148,6 +148,17 @@ __device__ inline void named_barrier_sync(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+// --- registers ---
+// By all warps of a warpgroup.
+template <int kCount>
+__device__ inline void more_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kCount));
+}
+template <int kCount>
+__device__ inline void fewer_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCount));
+}
+
 // --- programmatic dependent launch ---
 // Returns once every kernel this launch depends on has finished and its writes are visible.
 __device__ inline void grid_dependency_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
@@ -199,8 +210,17 @@ __device__ inline void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" 
 __device__ inline void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-__device__ inline void wgmma_wait_all() {
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+// Until at most kLeft commits are unfinished.
+template <int kLeft>
+__device__ inline void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
+}
+__device__ inline void wgmma_wait_all() { wgmma_wait<0>(); }
+// The compiler moves no use of these registers across.
+template <int kCount>
+__device__ inline void keep_in_order(float (&registers)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(registers[i])::"memory");
 }
 
 // A K-major operand of 128-byte rows with the 128-byte swizzle: groups of 8 rows, each 1024 bytes
@@ -238,13 +258,15 @@ __device__ void wgmma_m64k32(float (&d)[kN / 2], uint64_t a, uint64_t b, int acc
   }
 #define HOTPROOF_R8(a, b, c, d, e, f, g, h) \
   "%" #a ",%" #b ",%" #c ",%" #d ",%" #e ",%" #f ",%" #g ",%" #h
-#define HOTPROOF_R16 \
-  HOTPROOF_R8(0, 1, 2, 3, 4, 5, 6, 7) "," HOTPROOF_R8(8, 9, 10, 11, 12, 13, 14, 15)
-#define HOTPROOF_R32                                                                               \
-  HOTPROOF_R16 "," HOTPROOF_R8(16, 17, 18, 19, 20, 21, 22, 23) "," HOTPROOF_R8(24, 25, 26, 27, 28, \
-                                                                               29, 30, 31)
+#define HOTPROOF_R16                  \
+  HOTPROOF_R8(0, 1, 2, 3, 4, 5, 6, 7) \
+  "," HOTPROOF_R8(8, 9, 10, 11, 12, 13, 14, 15)
+#define HOTPROOF_R32 \
+  HOTPROOF_R16       \
+  "," HOTPROOF_R8(16, 17, 18, 19, 20, 21, 22, 23) "," HOTPROOF_R8(24, 25, 26, 27, 28, 29, 30, 31)
 #define HOTPROOF_R64                                                                              \
-  HOTPROOF_R32 "," HOTPROOF_R8(32, 33, 34, 35, 36, 37, 38, 39) "," HOTPROOF_R8(                   \
+  HOTPROOF_R32                                                                                    \
+  "," HOTPROOF_R8(32, 33, 34, 35, 36, 37, 38, 39) "," HOTPROOF_R8(                                \
       40, 41, 42, 43, 44, 45, 46, 47) "," HOTPROOF_R8(48, 49, 50, 51, 52, 53, 54,                 \
                                                       55) "," HOTPROOF_R8(56, 57, 58, 59, 60, 61, \
                                                                           62, 63)
@@ -252,9 +274,11 @@ HOTPROOF_WGMMA(8, "%0,%1,%2,%3", "4", "5", "6", HOTPROOF_D4(0))
 HOTPROOF_WGMMA(16, HOTPROOF_R8(0, 1, 2, 3, 4, 5, 6, 7), "8", "9", "10", HOTPROOF_D4(0),
                HOTPROOF_D4(4))
 HOTPROOF_WGMMA(32, HOTPROOF_R16, "16", "17", "18", HOTPROOF_D16(0))
+HOTPROOF_WGMMA(40, HOTPROOF_R16 ",%16,%17,%18,%19", "20", "21", "22", HOTPROOF_D16(0),
+               HOTPROOF_D4(16))
 HOTPROOF_WGMMA(64, HOTPROOF_R32, "32", "33", "34", HOTPROOF_D16(0), HOTPROOF_D16(16))
-HOTPROOF_WGMMA(128, HOTPROOF_R64, "64", "65", "66", HOTPROOF_D16(0), HOTPROOF_D16(16),
-               HOTPROOF_D16(32), HOTPROOF_D16(48))
+HOTPROOF_WGMMA(136, HOTPROOF_R64 ",%64,%65,%66,%67", "68", "69", "70", HOTPROOF_D16(0),
+               HOTPROOF_D16(16), HOTPROOF_D16(32), HOTPROOF_D16(48), HOTPROOF_D4(64))
 #undef HOTPROOF_R64
 #undef HOTPROOF_R32
 #undef HOTPROOF_R16

@@ -89,7 +89,7 @@ __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& 
   constexpr int kStride = kStep * kAtomBytes;  // between groups of 8 rows in a stage
   const Share share = role.share;
   const int quarter = warp % 4, thread = threadIdx.x % 128;
-  const int first_row = cta.first_scale_row(p);
+  const int first_row = first_scale_row(p, cta);
   const int first_segment = role.half == 1 ? p.work.segments / 2 : cta.first_segment;
   const ptx::Descriptor weights(rings.weights(0) + share.first_group * kStride, kStride);
   const ptx::Descriptor tokens(rings.tokens(0), kAtomBytes);
@@ -201,9 +201,7 @@ __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& 
 }
 
 // K blocks in a stage, as far as registers allow.
-HOTPROOF_HOST_DEVICE constexpr int most_stage_blocks(int m_tile) {
-  return m_tile <= 16 ? 4 : m_tile <= 64 ? 2 : 1;
-}
+HOTPROOF_HOST_DEVICE constexpr int most_stage_blocks(int m_tile) { return m_tile <= 16 ? 4 : 2; }
 
 template <int kMTile, int kBlocks, Mutation kMutation>
 __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& cta,

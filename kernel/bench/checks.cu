@@ -156,10 +156,10 @@ void check_refusals() {
   wide.m = 33;
   good &= hotproof_fp8_gemm_bf16(&wide, nullptr) == HOTPROOF_UNSUPPORTED_SHAPE;
   // CTAs share tiles, and no workspace is given.
-  Problem deep(64, 256, 1024);
+  Problem deep(32, 256, 1024);
   deep.fill_random(1);
   deep.upload();
-  hotproof_fp8_gemm_args none = deep.args(64);
+  hotproof_fp8_gemm_args none = deep.args(32);
   none.workspace = nullptr;
   good &= hotproof_fp8_gemm(&none, nullptr) == HOTPROOF_WORKSPACE_TOO_SMALL;
   report("bad arguments are refused", good && cudaGetLastError() == cudaSuccess);

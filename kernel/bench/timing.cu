@@ -207,13 +207,21 @@ struct Variant {
 };
 
 // One parameter at a time, and some together, around the default.
-std::vector<Variant> variants() {
+std::vector<Variant> variants(bool many) {
   std::vector<Variant> all = {{"default", {}}};
   const auto add = [&](const std::string& name, auto change) {
     Tuning t;
     change(t);
     all.push_back({name, t});
   };
+  for (const int blocks : {1, 2}) {
+    for (const int stages : {3, 4, 6, 9}) {
+      if (!many) continue;
+      add("blocks " + std::to_string(blocks) + ", tokens " + std::to_string(stages),
+          [&](Tuning& t) { t.stage_blocks = blocks, t.token_stages = stages; });
+    }
+  }
+  if (many) return all;
   for (const int kib : {20, 64, 96, 512}) {
     add("window " + std::to_string(kib), [&](Tuning& t) { t.window_kib = kib; });
   }
@@ -249,7 +257,12 @@ void sweep(TimingContext& c, const std::vector<ShapeId>& shapes, const std::vect
           plan.ring.stages, plan.ring.token_stages, plan.ring.window, plan.smem_bytes);
       std::vector<Method> methods;
       if (c.baselines.count("roof")) methods = {roof(c, true), roof(c, false)};
-      for (const Variant& v : variants()) methods.push_back(ours(c, m, v.tuning, v.name));
+      for (const Variant& v : variants(m > kMostFewTokens)) {
+        Plan fits;
+        if (make_plan(m, kShapes[s].n, kShapes[s].k, false, v.tuning, &fits) == HOTPROOF_OK) {
+          methods.push_back(ours(c, m, v.tuning, v.name));
+        }
+      }
       if (m <= 8) methods.push_back(ours(c, m, {}, "read only", false, Mutation::kReadOnly));
       for (const int shared : {-1, 0, 1}) {
         for (const int kib : {0, 64}) {
