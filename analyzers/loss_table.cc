@@ -47,8 +47,7 @@ constexpr LossKind Of(Finding finding, LossKind row) {
 }
 
 constexpr LossKind kTable[] = {
-    // ---- reported by the tracer. Dropped and discarded records are a cross-check: what they cost
-    // is
+    // ---- reported by the tracer. Dropped and discarded records are a cross-check: what they cost is
     // measured by matching records with launches.
     Of(trace::PROBLEM_CUPTI_DROPPED_RECORDS,
        Row("cupti_dropped_records", WARNING, kNothing, "CUPTI dropped activity records")),

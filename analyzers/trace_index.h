@@ -22,8 +22,8 @@ struct KernelInfo {
   std::string name;        // as CUPTI gave it
   std::string canonical;   // demangled, one spelling
   std::string cubin_hash;  // hex; empty: unknown
-  uint32_t architecture =
-      0;  // made for, 90 for sm_90a: the older of its name's and its cubin's; 0: unknown
+  // It was made for, 90 for sm_90a: the older of its name's and its cubin's; 0: unknown.
+  uint32_t architecture = 0;
   catalog::KernelClass kernel_class;
 };
 
