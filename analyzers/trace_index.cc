@@ -37,6 +37,7 @@ void TakeArchitecture(const trace::Kernel& kernel, KernelInfo* info) {
   }
   info->architecture = named != 0 && built != 0 ? std::min(named, built) : std::max(named, built);
 }
+
 }  // namespace
 
 TraceIndex::TraceIndex(const trace::Tables& tables, const catalog::Classifier& classifier)
