@@ -1,7 +1,9 @@
-"""Bytes a launch of each column of a trace, plain and compressed by itself with several zstd levels; and of
-the chunks in which at least 9 of 10 records are of one kind, replayed or eager, their columns' bytes over these.
-Usage: column_sizes.py TRACE   (needs zstandard and xxhash; the build folder's second_reader_venv has
-them once the tests ran)"""
+"""Bytes a launch of each column of a trace, compressed by itself: of the whole trace, and of those chunks in
+which at least 9 of 10 records are of one kind, replayed or eager, over the records of that kind. Call times of
+formats 1.1 and 1.2 are recoded as format 1.3 has them (proto/FORMAT.md), so that recordings of any age compare.
+Usage: column_sizes.py [--level N] TRACE...   (needs zstandard and xxhash; the build folder's
+second_reader_venv has them once the tests ran)"""
+import argparse
 import collections
 import os
 import sys
@@ -11,7 +13,8 @@ import zstandard
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "trace"))
 import second_reader as reader  # noqa: E402
 
-LEVELS = (1, 3, 9)
+MESSAGES = {16: "Launches", 17: "Records", 18: "Operations"}
+KINDS = ("all", "replayed", "eager")
 
 
 def packed_fields(data):
@@ -29,50 +32,100 @@ def packed_fields(data):
             _, at = reader.varint(data, at)
 
 
-def replayed_and_eager(chunk):
-    """Records of a columns frame by what launched them: a target is 2 x site or 2 x graph + 1."""
+def coded(values):
+    """A packed column of unsigned integers."""
+    out = bytearray()
+    for value in values:
+        while value >= 0x80:
+            out.append(value & 0x7F | 0x80)
+            value >>= 7
+        out.append(value)
+    return bytes(out)
+
+
+def zigzag(value):
+    value &= reader.MASK64
+    return 2 * value if value < 2**63 else 2 * (2**64 - value) - 1
+
+
+def recoded_calls(launches):
+    """{column: bytes} of the call times of a parsed Launches, as format 1.3 codes them."""
+    calls = launches["call_ns"]
+    gaps, end, stored = {}, 0, []
+    for number, (target, enter, call) in enumerate(zip(reader.sums(launches["targets"], reader.MASK32),
+                                                       reader.sums(launches["enter_ns"], reader.MASK64), calls)):
+        gap = enter - end
+        stored.append(zigzag(gap - gaps.get(target % 8192, 0)))
+        if number:
+            gaps[target % 8192] = gap
+        end = enter + call
+    return {"enter_gaps_ns": coded(stored), "call_high": coded(call // 128 for call in calls),
+            "call_low": coded(call % 128 for call in calls)}
+
+
+def columns_of(content):
+    """{(message, column): bytes} of a columns frame."""
+    columns = {}
+    for number, message in packed_fields(content):
+        for field, data in packed_fields(message):
+            columns[MESSAGES[number], reader.SCHEMA[MESSAGES[number]][field][0]] = data
+    if ("Launches", "call_ns") in columns:
+        del columns["Launches", "call_ns"], columns["Launches", "enter_ns"]
+        recoded = recoded_calls(reader.parse("Chunk", content)["launches"])
+        columns.update({("Launches", name): data for name, data in recoded.items()})
+    return columns
+
+
+def kind_of(chunk):
+    """(kind or None, records of that kind) by what launched them: a target is 2 x site or 2 x graph + 1."""
     records = chunk.get("records", {})
     targets = reader.sums(records.get("group_targets", []), reader.MASK32)
     count = len(records.get("durations_ns", []))
     groups = reader.sums(records.get("groups") or [0] * count, reader.MASK32)
     replayed = sum(targets[group] % 2 for group in groups)
-    return replayed, count - replayed
+    if count and replayed >= 0.9 * count:
+        return "replayed", replayed
+    return ("eager", count - replayed) if count and replayed <= 0.1 * count else (None, 0)
 
 
-def main(path):
+def main(path, level):
     data = open(path, "rb").read()
-    names = {16: "Launches", 17: "Records"}
-    columns, heads, frames, launches, offset = collections.defaultdict(list), 0, 0, 0, 0
-    pure = {"replayed": [0, 0, 0], "eager": [0, 0, 0]}  # bytes, records of the kind, others
+    heads, offset = 0, 0
+    plain, packed = collections.Counter(), collections.Counter()
+    launches = collections.Counter()
     while offset < len(data):
         content, size = reader.frame_at(data, offset)
         offset += size
-        fields = list(packed_fields(content))
-        if not any(number in names for number, _ in fields):
+        chunk = reader.parse("Chunk", content)
+        if "launches" not in chunk:
             heads += size
-            launches += reader.parse("Chunk", content).get("statistics", {}).get("record_count", 0)
+            launches["all"] += chunk.get("statistics", {}).get("record_count", 0)
             continue
-        frames += size
-        replayed, eager = replayed_and_eager(reader.parse("Chunk", content))
-        for kind, most, others in (("replayed", replayed, eager), ("eager", eager, replayed)):
-            if most >= 9 * others:
-                pure[kind] = [sum(pair) for pair in zip(pure[kind], (size, most, others))]
-        for number, message in fields:
-            for field, column in packed_fields(message):
-                name = reader.SCHEMA[names[number]][field][0]
-                columns[f"{names[number]}.{name}"].append(column)
-    print(f"{launches} records, {len(data) / launches:.3f} bytes each: "
-          f"heads {heads / launches:.3f}, columns {frames / launches:.3f}")
-    for kind, (size, most, others) in pure.items():
-        if most:
-            print(f"{kind}: {most} records (and {others} others) in {size} bytes of columns: {size / most:.3f} each")
-    print("| column | plain | " + " | ".join(f"zstd-{level}" for level in LEVELS) + " |")
-    for name, chunks in columns.items():
-        sizes = [sum(len(zstandard.ZstdCompressor(level=level).compress(chunk)) for chunk in chunks)
-                 for level in LEVELS]
-        row = [sum(map(len, chunks)), *sizes]
-        print(f"| {name} | " + " | ".join(f"{size / launches:.4f}" for size in row) + " |")
+        kind, count = kind_of(chunk)
+        launches[kind] += count
+        for name, column in columns_of(content).items():
+            compressed = len(zstandard.ZstdCompressor(level=level).compress(column))
+            for of in {"all", kind} - {None}:
+                plain[of, name] += len(column)
+                packed[of, name] += compressed
+    print(f"{path}: {launches['all']} records, {len(data) / launches['all']:.3f} bytes each as it is, tables, "
+          f"counters and sums {heads / launches['all']:.3f}; {launches['replayed']} in chunks of replayed launches, "
+          f"{launches['eager']} of eager ones")
+    print("| column | plain | " + " | ".join(KINDS) + " |\n|---|" + "---|" * (1 + len(KINDS)))
+    total = collections.Counter()
+    for name in sorted({name for _, name in packed}):
+        row = [packed[kind, name] / launches[kind] if launches[kind] else 0 for kind in KINDS]
+        for kind, value in zip(KINDS, row):
+            total[kind] += value
+        print(f"| {'.'.join(name)} | {plain['all', name] / launches['all']:.3f} | "
+              + " | ".join(f"{value:.3f}" for value in row) + " |")
+    print("| all of them | | " + " | ".join(f"{total[kind]:.3f}" for kind in KINDS) + " |\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--level", type=int, default=1)
+    parser.add_argument("traces", nargs="+")
+    arguments = parser.parse_args()
+    for trace in arguments.traces:
+        main(trace, arguments.level)

@@ -5,14 +5,47 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+
+#include "tests/tools/launch_quantiles.h"
 
 namespace hotproof::tools {
 namespace {
 
 constexpr double kTickNs = 32;
+constexpr uint32_t kTries = 130;  // launches for one variant
+constexpr uint64_t kOneIn18 = (uint64_t{1} << 32) / 18;
+constexpr uint64_t kClocksApartNs = 1'763'000'000'000'000'000;  // the GPU's and the host's
+
+// A distribution by its quantiles: in between evenly, or evenly in its logarithm where that can be.
+class Distribution {
+ public:
+  explicit Distribution(const double (&quantiles)[kQuantiles]) {
+    constexpr int kParts = kSteps / (kQuantiles - 1);
+    for (int step = 0; step <= kSteps; ++step) {
+      const int at = std::min(step / kParts, kQuantiles - 2);
+      const double low = quantiles[at], high = quantiles[at + 1];
+      const double share = static_cast<double>(step - at * kParts) / kParts;
+      values_[step] = low > 0 ? low * std::pow(high / low, share) : low + (high - low) * share;
+    }
+  }
+  double Draw(Random& random) const {
+    const uint64_t bits = random.Next() >> 32;
+    const uint64_t step = bits >> (32 - kStepBits);
+    const double share = static_cast<double>(bits << kStepBits & 0xffffffff) * 0x1p-32;
+    return values_[step] + (values_[step + 1] - values_[step]) * share;
+  }
+
+ private:
+  static constexpr int kStepBits = 10, kSteps = 1 << kStepBits;
+  double values_[kSteps + 1];
+};
+const Distribution kEnterGaps(kEnterGapNs), kEnterGapRatios(kEnterGapRatio), kCalls(kCallNs),
+    kCallRatios(kCallRatio), kDurations(kDurationNs), kDurationRatios(kDurationRatio),
+    kStartDelays(kStartDelayNs), kQueuedGaps(kQueuedGapNs);
 
 // The families of names that a decode step launches, with the kind of template arguments that make
 // them long.
@@ -47,13 +80,16 @@ std::string MakeName(uint32_t index) {
 }  // namespace
 
 double Random::Normal() {
+  const uint64_t bits = Next();
   double sum = 0;
-  for (int i = 0; i < 12; ++i) sum += static_cast<double>(Next() >> 11) * 0x1p-53;
-  return sum - 6;
+  for (int shift = 0; shift < 64; shift += 16) sum += static_cast<double>(bits >> shift & 0xffff);
+  return (sum * 0x1p-16 - 2) * 1.7320508;
 }
 
 SyntheticWorkload::SyntheticWorkload(uint64_t seed, uint32_t eager_percent)
-    : random_(seed), eager_percent_(eager_percent) {
+    : random_(seed),
+      host_ns_(gpu_ns_ - kClocksApartNs),
+      eager_percent_(std::min(eager_percent, 100u)) {
   Random random(20251129);  // the program; `seed` changes only its timing
   for (uint32_t i = 0; i < kKernels; ++i) names_.push_back(MakeName(i));
   MakeSites(random);
@@ -61,7 +97,7 @@ SyntheticWorkload::SyntheticWorkload(uint64_t seed, uint32_t eager_percent)
 }
 
 void SyntheticWorkload::MakeSites(Random& random) {
-  // Deciles of kernel durations in the recorded steps, in ns.
+  // Deciles of kernel durations in the recorded decode steps, in ns.
   constexpr double kDeciles[] = {900,  1120, 1600,  1664,  1728, 1968,
                                  2560, 4768, 15744, 27000, 40000};
   for (uint32_t i = 0; i < kSites; ++i) {
@@ -77,19 +113,37 @@ void SyntheticWorkload::MakeSites(Random& random) {
     const uint64_t decile = random.Below(10);
     const double at = static_cast<double>(random.Below(1000)) / 1000;
     site.duration_ns = kDeciles[decile] + at * (kDeciles[decile + 1] - kDeciles[decile]);
+    // Recorded: 84% take one id, 13% two (an event or a memory operation goes before), 3% five or
+    // more.
+    const uint64_t die = random.Below(100);
+    site.id_step = die < 84 ? 1 : die < 97 ? 2 : 5;
     sites_.push_back(site);
+  }
+  // The ratios are those of all sites together. One site's differ by less from its own median.
+  const auto time = [&](const Distribution& medians, double least_spread) {
+    const double spread = static_cast<double>(random.Below(1000)) / 1000;
+    return EagerTime{medians.Draw(random), least_spread + (1 - least_spread) * spread};
+  };
+  for (uint32_t i = 0; i < kVariants * kSites; ++i) {
+    eager_.push_back({time(kEnterGaps, 0), time(kCalls, 0.3), time(kDurations, 0)});
   }
 }
 
 void SyntheticWorkload::MakeGraphs(Random& random) {
   for (std::vector<Node>& graph : graphs_) {
-    // Layers of 11 kernels that repeat, as a transformer's do, with a few of their own.
+    // Layers of 18 kernels that repeat, as a transformer's do, with a few of their own.
+    constexpr uint32_t kLayer = 18;
     std::vector<uint32_t> layer;
-    for (int i = 0; i < 11; ++i) layer.push_back(static_cast<uint32_t>(random.Below(kSites)));
+    for (uint32_t i = 0; i < kLayer; ++i)
+      layer.push_back(static_cast<uint32_t>(random.Below(kSites)));
     for (uint32_t n = 0; n < kNodes; ++n) {
       const bool own = random.Below(20) == 0;
-      graph.push_back({own ? static_cast<uint32_t>(random.Below(kSites)) : layer[n % 11],
-                       256 + 32 * static_cast<double>(random.Below(10))});
+      // Recorded: 1.4% start before the kernel in front of them has ended (programmatic dependent
+      // launch).
+      const bool early = random.Below(70) == 0;
+      const double gap_ns = 32 * static_cast<double>(random.Below(10));
+      graph.push_back({own ? static_cast<uint32_t>(random.Below(kSites)) : layer[n % kLayer],
+                       early ? -160 - gap_ns : 256 + gap_ns});
     }
   }
 }
@@ -98,8 +152,8 @@ void SyntheticWorkload::MakeGraphs(Random& random) {
 uint64_t SyntheticWorkload::Ticks(double ns) {
   const double ticks = std::max(1.0, ns / kTickNs);
   const uint64_t rounded = static_cast<uint64_t>(ticks + 0.5) * static_cast<uint64_t>(kTickNs);
-  const uint64_t die = random_.Below(18);
-  return die == 0 ? rounded + 1 : die <= 2 ? rounded - 1 : rounded;
+  const uint64_t die = random_.Next() >> 32;
+  return die < kOneIn18 ? rounded + 1 : die < 3 * kOneIn18 ? rounded - 1 : rounded;
 }
 
 void SyntheticWorkload::WriteTables(trace::Writer& writer, const std::string& counters_file) const {
@@ -117,21 +171,24 @@ void SyntheticWorkload::WriteTables(trace::Writer& writer, const std::string& co
                      .multiprocessors = 132}};
   header.interposers = true;
   writer.AddHeader(header);
+  writer.AddClockPair(
+      {.cupti_ns = gpu_ns_, .realtime_ns = gpu_ns_, .monotonic_ns = gpu_ns_ - kClocksApartNs});
   for (uint32_t i = 0; i < kKernels; ++i) writer.AddKernel({.id = i + 1, .name = names_[i]});
   writer.AddStream({.id = 1, .device_id = 0, .context_id = 1, .stream_id = 7});
-  for (const bool captured : {true, false}) {
-    for (uint32_t i = 0; i < kSites; ++i) {
-      const Site& site = sites_[i];
-      trace::SiteEntry entry;
-      entry.id = captured ? CapturedSite(i) : EagerSite(i);
-      entry.kernel_id = site.kernel;
-      std::copy_n(site.grid, 3, entry.grid);
-      std::copy_n(site.block, 3, entry.block);
-      entry.dynamic_shared_bytes = site.shared_bytes;
-      entry.captured = captured;
-      entry.api_cbid = 307;
-      writer.AddSite(entry);
-    }
+  writer.AddStream({.id = 2, .device_id = 0, .context_id = 1, .stream_id = 17});
+  for (uint32_t id = 1; id <= kSiteCount; ++id) {
+    const uint32_t variant = (id - 1) / kSites;  // 0: captured
+    const Site& site = sites_[(id - 1) % kSites];
+    trace::SiteEntry entry;
+    entry.id = id;
+    entry.kernel_id = 1 + (site.kernel - 1 + 15 * variant) % kKernels;
+    std::copy_n(site.grid, 3, entry.grid);
+    entry.grid[0] += variant;
+    std::copy_n(site.block, 3, entry.block);
+    entry.dynamic_shared_bytes = site.shared_bytes;
+    entry.captured = variant == 0;
+    entry.api_cbid = 307;
+    writer.AddSite(entry);
   }
   for (uint32_t i = 0; i < kSites; ++i) {
     writer.AddAttributes(i + 1, {.registers_per_thread = sites_[i].registers, .launch_type = 0});
@@ -154,42 +211,110 @@ void SyntheticWorkload::WriteTables(trace::Writer& writer, const std::string& co
 uint32_t SyntheticWorkload::Step(uint64_t most_records) {
   launches_.clear();
   records_.clear();
-  eager_ = random_.Below(100) < eager_percent_ || most_records < kNodes;  // a replay is never cut
-  const auto g = static_cast<uint32_t>(random_.Below(kGraphs));
-  now_ns_ += Ticks(120'000 + 20'000 * random_.Normal());  // the host between steps
-  if (!eager_) {
-    correlation_id_ += 60 + random_.Below(5);
-    launches_.push_back({correlation_id_, trace::Target::Graph(g + 1), 1});
-  }
-  uint32_t node = 0;
-  for (const Node& at : graphs_[g]) {
-    if (records_.size() == most_records) break;
-    const Site& site = sites_[at.site];
-    trace::RecordEntry record;
-    if (eager_) {
-      correlation_id_ += 1 + random_.Below(3);
-      record.target = trace::Target::Site(EagerSite(at.site));
-      record.default_site = EagerSite(at.site);
-      launches_.push_back({correlation_id_, record.target, 1});
-    } else {
-      record.target = trace::Target::Graph(g + 1);
-      record.node = node++;
-      record.default_site = CapturedSite(at.site);
+  const uint64_t each = 100 - eager_percent_;
+  const bool sample = replayed_ && owed_ >= kSampling * each && most_records > 0 && each > 0;
+  const bool forward = owed_ >= kNodes * each || most_records < kNodes;  // a replay is never cut
+  replayed_ = !sample && !forward;
+  if (replayed_) {
+    AwaitGpu();
+    Replay();
+    owed_ += uint64_t{kNodes} * eager_percent_;
+  } else if (sample) {
+    for (uint32_t i = 0; i < std::min<uint64_t>(kSampling, most_records); ++i) {
+      LaunchEagerly(0, kSites - kSampling + i, 1);
     }
-    // Eager launches wait for the host; graph nodes follow each other closely, one in five less so.
-    const double jitter_ns = random_.Below(5) == 0 ? 200 : 30;
-    const double gap_ns =
-        eager_ ? 2500 + 900 * random_.Normal() : at.gap_ns + jitter_ns * random_.Normal();
+  } else {
+    AwaitGpu();
+    PassEagerly(std::min<uint64_t>(kNodes, most_records));
+  }
+  if (!replayed_) owed_ -= std::min(owed_, records_.size() * each);
+  return static_cast<uint32_t>(records_.size());
+}
+
+// A forward pass; where nothing is replayed, as while a server warms up, mostly the search for the
+// fastest variant of a kernel: the same two kernels (one empties the cache) again and again.
+void SyntheticWorkload::PassEagerly(uint64_t launches) {
+  const auto variant = static_cast<uint32_t>(random_.Below(kVariants));
+  const auto any_site = [this] { return static_cast<uint32_t>(random_.Below(kSites)); };
+  const uint32_t stream = random_.Below(20) == 0 ? 2 : 1;
+  const bool tries = eager_percent_ == 100 && random_.Below(10) < 7;
+  const std::vector<Node>& graph = graphs_[random_.Below(kGraphs)];
+  uint32_t pair[2] = {};
+  for (uint32_t i = 0; i < launches; ++i) {
+    if (tries && i % kTries == 0) pair[0] = any_site(), pair[1] = any_site();
+    const bool other = random_.Below(250) == 0;
+    LaunchEagerly(variant, other ? any_site() : tries ? pair[i % 2] : graph[i].site, stream);
+  }
+}
+
+// The host waits for what it launched, as for a step's tokens.
+void SyntheticWorkload::AwaitGpu() {
+  host_ns_ = std::max(host_ns_, gpu_ns_ - kClocksApartNs + 15'000);
+}
+
+// A call that launches; where it returned, on the GPU's clock.
+uint64_t SyntheticWorkload::Call(double gap_ns, double call_ns, trace::Target target,
+                                 uint32_t stream) {
+  const uint64_t enter_ns = host_ns_ + static_cast<uint64_t>(gap_ns);
+  launches_.push_back({correlation_id_, target, stream, enter_ns, static_cast<uint32_t>(call_ns)});
+  host_ns_ = enter_ns + static_cast<uint32_t>(call_ns);
+  return host_ns_ + kClocksApartNs;
+}
+
+void SyntheticWorkload::Replay() {
+  if (random_.Below(16) == 0)
+    graph_ = static_cast<uint32_t>(random_.Below(kGraphs));  // another batch size
+  const uint32_t g = graph_;
+  const trace::Target target = trace::Target::Graph(g + 1);
+  ++correlation_id_;
+  const double call_ns = 1'800'000 + 300'000 * random_.Normal();  // recorded; 1.2 to 3.2 ms
+  const uint64_t called_ns = Call(180'000 + 10'000 * random_.Normal(), call_ns, target, 1);
+  gpu_ns_ = std::max(gpu_ns_, called_ns + Ticks(20'000 + 2'000 * random_.Normal()));
+  uint64_t previous_start_ns = 0;
+  for (uint32_t n = 0; n < kNodes; ++n) {
+    const Node& node = graphs_[g][n];
+    const Site& site = sites_[node.site];
+    // Nodes follow each other closely, one in five less so.
+    const double gap_ns = node.gap_ns + (random_.Below(5) == 0 ? 200 : 30) * random_.Normal();
+    trace::RecordEntry record;
     record.correlation_id = correlation_id_;
-    record.start_ns = now_ns_ + Ticks(gap_ns);
+    record.target = target;
+    record.node = n;
+    record.default_site = CapturedSite(node.site);
+    record.start_ns = node.gap_ns < 0 ? std::max(gpu_ns_ - Ticks(-gap_ns), previous_start_ns + 32)
+                                      : gpu_ns_ + Ticks(gap_ns);
     record.end_ns = record.start_ns +
                     Ticks(site.duration_ns + (30 + 0.02 * site.duration_ns) * random_.Normal());
     record.stream = 1;
-    record.attributes = at.site + 1;
-    now_ns_ = record.end_ns;
+    record.attributes = node.site + 1;
+    previous_start_ns = record.start_ns;
+    gpu_ns_ = record.end_ns;
     records_.push_back(record);
   }
-  return static_cast<uint32_t>(records_.size());
+}
+
+// Its kernel starts soon after the call, or when those before it are done.
+void SyntheticWorkload::LaunchEagerly(uint32_t variant, uint32_t index, uint32_t stream) {
+  const Eager& eager = eager_[variant * kSites + index];
+  const uint32_t site = EagerSite(variant, index);
+  trace::RecordEntry record;
+  record.correlation_id = correlation_id_ += sites_[index].id_step;
+  record.target = trace::Target::Site(site);
+  record.default_site = site;
+  const auto draw = [this](const EagerTime& time, const Distribution& ratios) {
+    return time.median_ns * (1 + time.spread * (ratios.Draw(random_) - 1));
+  };
+  const double gap_ns = draw(eager.enter_gap, kEnterGapRatios),
+               call_ns = draw(eager.call, kCallRatios);
+  const uint64_t called_ns = Call(gap_ns, call_ns, record.target, stream);
+  const double delay_ns = 2'000 + std::max(0.0, kStartDelays.Draw(random_));
+  record.start_ns =
+      std::max(gpu_ns_ + Ticks(kQueuedGaps.Draw(random_)), (called_ns / 32 * 32) + Ticks(delay_ns));
+  record.end_ns = record.start_ns + Ticks(draw(eager.duration, kDurationRatios));
+  record.stream = stream;
+  record.attributes = index + 1;
+  gpu_ns_ = record.end_ns;
+  records_.push_back(record);
 }
 
 namespace {
@@ -199,7 +324,8 @@ bool BeginNextFile(trace::Writer& writer, const std::string& path, uint32_t segm
   namespace fs = std::filesystem;
   char number[32];
   std::snprintf(number, sizeof number, ".%06u.hps", segment);
-  const std::string closed = fs::path(path).replace_extension("").string() + number, next = path + ".new";
+  const std::string closed = fs::path(path).replace_extension("").string() + number,
+                    next = path + ".new";
   const int fd = open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   return fd >= 0 && writer.StartFile(fd, [&] {
     return rename(path.c_str(), closed.c_str()) == 0 && rename(next.c_str(), path.c_str()) == 0;
@@ -217,7 +343,7 @@ std::string WriteSyntheticTrace(const SyntheticTraceOptions& options) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return options.trace_path + ": " + strerror(errno);
   trace::Writer writer(fd, options.zstd_level);
-  trace::CounterTable counters(AT_FDCWD, counters_path.c_str(), 1 + 2 * SyntheticWorkload::kSites,
+  trace::CounterTable counters(AT_FDCWD, counters_path.c_str(), 1 + SyntheticWorkload::kSiteCount,
                                1 + SyntheticWorkload::kGraphs, SyntheticWorkload::kPid,
                                SyntheticWorkload::kStartTicks);
   if (options.file_chunks != 0) writer.KeepForNextFile();
@@ -246,7 +372,8 @@ std::string WriteSyntheticTrace(const SyntheticTraceOptions& options) {
     }
     if (++chunks == options.file_chunks) {
       chunks = 0;
-      if (!BeginNextFile(writer, options.trace_path, segment++)) return "no next file could be begun";
+      if (!BeginNextFile(writer, options.trace_path, segment++))
+        return "no next file could be begun";
     }
   }
   writer.AddFooter({.reason = "exit",

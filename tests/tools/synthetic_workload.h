@@ -1,7 +1,9 @@
-// A deterministic stand-in for a decode server: the same launches on every machine and run. One
-// GPU, one stream; 95% of the steps replay one of four CUDA graphs of 700 kernels, 5% launch the
-// same kernels eagerly. Times come in GPU clock ticks of 32 ns with the jitter of recorded H200
-// decode steps (docs/measurements/trace_format.md compares). For make_trace, benchmarks and tests.
+// A deterministic stand-in for a decode server: the same launches on every machine and run, as vLLM
+// 0.25.1 makes them in the recordings in examples/ (docs/measurements/trace_format.md compares
+// bytes by column). One GPU. A decode step is the replay of one of four CUDA graphs and then 26
+// eager launches that sample tokens; now and then comes a forward pass of eager launches, as a
+// prefill or a warm-up makes it. Host and GPU times have the recorded distributions. For
+// make_trace, benchmarks and tests.
 #pragma once
 
 #include <array>
@@ -25,7 +27,7 @@ class Random {
     return z ^ z >> 31;
   }
   uint64_t Below(uint64_t limit) { return Next() % limit; }
-  // Bell-shaped, mean 0, standard deviation 1: a sum of twelve uniforms.
+  // Bell-shaped, mean 0, standard deviation 1: a sum of four uniforms.
   double Normal();
 
  private:
@@ -34,32 +36,48 @@ class Random {
 
 class SyntheticWorkload {
  public:
-  static constexpr uint32_t kGraphs = 4, kNodes = 700, kSites = 154, kKernels = 57;
+  // Each of kSites kernel launches of a forward pass is captured once, and launched eagerly for
+  // each of kVariants batch sizes.
+  static constexpr uint32_t kGraphs = 4, kNodes = 1170, kSites = 154, kVariants = 10,
+                            kKernels = 152;
+  static constexpr uint32_t kSiteCount = kSites * (1 + kVariants);
+  static constexpr uint32_t kSampling = 26;     // eager launches behind a replay
+  static constexpr uint32_t kEagerPercent = 8;  // recorded: 7.6 to 8.7
 
   static constexpr uint32_t kPid = 4242;  // of its header
   static constexpr uint64_t kStartTicks = 77;
 
-  explicit SyntheticWorkload(uint64_t seed = 1, uint32_t eager_percent = 5);
+  // `eager_percent`: of all launches, in the long run.
+  explicit SyntheticWorkload(uint64_t seed = 1, uint32_t eager_percent = kEagerPercent);
 
   // Header and tables, as the tracer writes them before the first launch.
   void WriteTables(trace::Writer& writer, const std::string& counters_file) const;
 
-  // One step of the server: its launches and records. With less than a graph's kernels left it is
-  // an eager one of exactly `most_records`. Returns the number of kernel launches.
+  // The next replay, sampling or forward pass: its launches and records. With less than a graph's
+  // kernels left it is an eager one of at most `most_records`. Returns the number of kernel
+  // launches.
   uint32_t Step(uint64_t most_records);
 
   const std::vector<trace::LaunchEntry>& launches() const { return launches_; }
   const std::vector<trace::RecordEntry>& records() const { return records_; }
-  bool eager() const { return eager_; }
 
   // Site ids: kernels captured into graphs first, then the same launched eagerly.
   static constexpr uint32_t CapturedSite(uint32_t index) { return 1 + index; }
-  static constexpr uint32_t EagerSite(uint32_t index) { return 1 + kSites + index; }
+  static constexpr uint32_t EagerSite(uint32_t variant, uint32_t index) {
+    return 1 + kSites * (1 + variant) + index;
+  }
 
  private:
   struct Site {
     uint32_t kernel, grid[3], block[3], shared_bytes, registers;
-    double duration_ns;
+    double duration_ns;  // as a node
+    uint32_t id_step;    // correlation ids that its call takes
+  };
+  struct EagerTime {
+    double median_ns, spread;  // of the ratios to the median
+  };
+  struct Eager {
+    EagerTime enter_gap, call, duration;
   };
   struct Node {
     uint32_t site;
@@ -69,15 +87,24 @@ class SyntheticWorkload {
   void MakeSites(Random& random);
   void MakeGraphs(Random& random);
   uint64_t Ticks(double ns);
+  void Replay();
+  void PassEagerly(uint64_t launches);
+  void LaunchEagerly(uint32_t variant, uint32_t index, uint32_t stream);
+  uint64_t Call(double gap_ns, double call_ns, trace::Target target, uint32_t stream);
+  void AwaitGpu();
 
   std::vector<std::string> names_;
   std::vector<Site> sites_;
+  std::vector<Eager> eager_;  // by variant and site
   std::array<std::vector<Node>, kGraphs> graphs_;
   Random random_;
-  uint64_t now_ns_ = 1'764'000'000'000'000'000;
+  uint64_t gpu_ns_ = 1'764'000'000'000'000'000;  // where the last kernel ended
+  uint64_t host_ns_;                             // where the last call returned, on its own clock
   uint64_t correlation_id_ = 1000;
   uint32_t eager_percent_;
-  bool eager_ = false;
+  uint64_t owed_ = 0;      // eager launches to come, times 100 - eager_percent_
+  uint32_t graph_ = 0;     // replayed last
+  bool replayed_ = false;  // in the step before
   std::vector<trace::LaunchEntry> launches_;
   std::vector<trace::RecordEntry> records_;
 };
@@ -90,8 +117,8 @@ struct SyntheticTraceOptions {
   int zstd_level = 1;
   size_t chunk_entries = trace::kChunkEntries;
   uint64_t seed = 1;
-  uint32_t eager_percent = 5;  // of the steps
-  uint64_t file_chunks = 0;    // begin a new file after so many; 0: one file
+  uint32_t eager_percent = SyntheticWorkload::kEagerPercent;  // of the launches
+  uint64_t file_chunks = 0;  // begin a new file after so many; 0: one file
 };
 std::string WriteSyntheticTrace(const SyntheticTraceOptions& options);
 

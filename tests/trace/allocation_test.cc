@@ -53,7 +53,7 @@ TEST(AllocationTest, NoneOnceWarm) {
   Writer writer(CreateFile(folder.File("a.hpt")), 1);
   tools::SyntheticWorkload workload;
   workload.WriteTables(writer, "");
-  std::vector<uint64_t> sites(400), graphs(8);
+  std::vector<uint64_t> sites(1 + workload.kSiteCount), graphs(1 + workload.kGraphs);
   const CounterView view{sites, graphs};
   // Warm-up: more records than any chunk below, every one a launch and an exception of its own.
   constexpr uint64_t kWarmUp = 1, kChunks = 30;
@@ -65,14 +65,14 @@ TEST(AllocationTest, NoneOnceWarm) {
     writer.AddLaunch({random.Next(), Target::Site(1), 1});
     const auto below = [&](uint64_t limit) { return static_cast<uint32_t>(random.Below(limit)); };
     const Target target = i % 2 == 0 ? Target::Graph(1 + below(workload.kGraphs))
-                                     : Target::Site(1 + below(2 * workload.kSites));
+                                     : Target::Site(1 + below(workload.kSiteCount));
     writer.AddRecord({.correlation_id = random.Next(),
                       .start_ns = 1 + (random.Next() >> 1),
                       .end_ns = ~uint64_t{0},
                       .target = target,
                       .node = target.is_graph() ? below(2 * workload.kNodes) : 0,
                       .stream = 1,
-                      .site = 1 + below(2 * workload.kSites),
+                      .site = 1 + below(workload.kSiteCount),
                       .default_site = 1,
                       .attributes = static_cast<uint32_t>(random.Next())});
   }

@@ -65,13 +65,13 @@ def main(dump_trace, make_trace, build, source):
                             "--seed", str(seed), "--out", path], check=True)
             check(f"{launches} launches in chunks of {chunk}", path)
         whole = open(path, "rb").read()
-        for at in range(20_000, len(whole), 30_011):
+        for at in range(whole.index(b"\x28\xb5\x2f\xfd", 4), len(whole), 30_011):  # behind the tables
             with open(path, "wb") as file:
                 file.write(whole[:at] + bytes([whole[at] ^ 0x5A]) + whole[at + 1:])
             check(f"byte {at} changed", path)
         for gone in range(0, 5):  # files of a trace in six
             if gone == 0:
-                subprocess.run([make_trace, "--launches", "40000", "--chunk", "2500", "--file-chunks", "3",
+                subprocess.run([make_trace, "--launches", "60000", "--chunk", "2500", "--file-chunks", "3",
                                 "--out", path], check=True)
             else:
                 os.remove(os.path.join(folder, f"a.{gone:06}.hps"))

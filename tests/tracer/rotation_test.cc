@@ -53,7 +53,7 @@ class Server {
   Server(const std::string& folder, const RotationLimits& limits)
       : folder_fd_(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
         writer_(openat(folder_fd_, "a.hpt", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)),
-        counters_(folder_fd_, "a.hpc", 1 + 2 * SyntheticWorkload::kSites,
+        counters_(folder_fd_, "a.hpc", 1 + SyntheticWorkload::kSiteCount,
                   1 + SyntheticWorkload::kGraphs, SyntheticWorkload::kPid,
                   SyntheticWorkload::kStartTicks),
         rotation_(limits, folder_fd_, "a", 0) {
