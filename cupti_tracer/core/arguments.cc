@@ -40,7 +40,7 @@ std::span<const uint8_t> PackedArguments(void** extra) {
 }
 
 // The sizes of scalars without a call.
-bool SameBytes(const uint8_t* a, const uint8_t* b, size_t bytes) {
+[[gnu::always_inline]] inline bool SameBytes(const uint8_t* a, const uint8_t* b, size_t bytes) {
   if (bytes == 4) return std::memcmp(a, b, 4) == 0;
   if (bytes == 8) return std::memcmp(a, b, 8) == 0;
   return std::memcmp(a, b, bytes) == 0;
@@ -143,29 +143,37 @@ void ArgumentLayout::PreparePieces() {
   }
 }
 
-bool ArgumentLayout::Matches(const LaunchDescription& d, const ArgumentSet& set,
+bool ArgumentLayout::Matches(void** kernel_params, void** extra, const ArgumentSet& set,
                              const TensorMaps& known_maps) const {
-  const uint8_t* packed = nullptr;
-  if (d.kernel_params == nullptr) {
-    const std::span<const uint8_t> given = PackedArguments(d.extra);
-    if (given.size() < total_bytes) return false;
-    packed = given.data();
-  }
-  const auto where = [&](const Piece& piece) {
-    if (packed != nullptr) return packed + piece.offset;
-    const auto* argument = static_cast<const uint8_t*>(d.kernel_params[piece.parameter]);
-    return argument == nullptr ? nullptr : argument + piece.within;
-  };
-  for (const Piece& piece : compared_) {
-    const uint8_t* given = where(piece);
-    if (given == nullptr || !SameBytes(given, set.bytes.data() + piece.offset, piece.bytes)) {
-      return false;
+  const uint8_t* const expected = set.bytes.data();
+  if (kernel_params != nullptr) {
+    for (const Piece& piece : compared_) {
+      const auto* given = static_cast<const uint8_t*>(kernel_params[piece.parameter]);
+      if (given == nullptr ||
+          !SameBytes(given + piece.within, expected + piece.offset, piece.bytes)) {
+        return false;
+      }
     }
+    return map_pieces_.empty() ? set.uses.empty()
+                               : MapsMatch(kernel_params, nullptr, set, known_maps);
   }
+  const std::span<const uint8_t> packed = PackedArguments(extra);
+  if (packed.size() < total_bytes) return false;
+  for (const Piece& piece : compared_) {
+    if (!SameBytes(packed.data() + piece.offset, expected + piece.offset, piece.bytes)) return false;
+  }
+  return map_pieces_.empty() ? set.uses.empty() : MapsMatch(nullptr, packed.data(), set, known_maps);
+}
+
+bool ArgumentLayout::MapsMatch(void** kernel_params, const uint8_t* packed, const ArgumentSet& set,
+                               const TensorMaps& known_maps) const {
   size_t use = 0;
   for (const Piece& piece : map_pieces_) {
-    const uint8_t* given = where(piece);
-    if (given == nullptr) return false;
+    const auto* argument = packed != nullptr
+                               ? packed + offsets[piece.parameter]
+                               : static_cast<const uint8_t*>(kernel_params[piece.parameter]);
+    if (argument == nullptr) return false;
+    const uint8_t* given = argument + piece.within;
     const uint32_t id = known_maps.Find(given);
     if (id == 0 || use == kMaxTensorMapUses) continue;
     if (use == set.uses.size() || set.uses[use].argument_offset != piece.offset ||

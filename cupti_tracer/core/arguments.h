@@ -38,7 +38,8 @@ struct ArgumentLayout {
   bool IsEvidence() const { return readable && !overflowed && total_bytes != 0; }
   // Whether a launch has the arguments `set`, but for what is masked. Compares where they lie:
   // nothing is copied or hashed. False also where that cannot be told so. Wants PreparePieces.
-  bool Matches(const LaunchDescription& description, const ArgumentSet& set,
+  // `kernel_params`, `extra`: as LaunchDescription has them.
+  bool Matches(void** kernel_params, void** extra, const ArgumentSet& set,
                const TensorMaps& tensor_maps) const;
   // After the vectors above are filled: what Matches compares.
   void PreparePieces();
@@ -50,6 +51,9 @@ struct ArgumentLayout {
     uint16_t offset, bytes;      // in an ArgumentSet
   };
   Piece PieceAt(size_t parameter, uint32_t begin, uint32_t end) const;
+  // One of the two pointers is null.
+  bool MapsMatch(void** kernel_params, const uint8_t* packed, const ArgumentSet& set,
+                 const TensorMaps& tensor_maps) const;
   std::vector<Piece> compared_, map_pieces_;
 };
 

@@ -5,12 +5,17 @@
 #include <cuda.h>
 #include <cupti.h>
 
+#include <cstdint>
+
+#include "cupti_tracer/core/library_call.h"
+
 namespace hotproof::tracer {
 
 // The launching or node-adding call that this thread is in.
 struct CurrentCall {
   CUpti_CallbackId id = 0;
-  CUpti_CallbackData data = {};  // a copy: CUPTI's own lives only during its callback
+  const void* params = nullptr;  // the driver's own, until the call returns
+  const char* symbol_name = nullptr;
   bool active = false;
   bool captured = false;  // a node was created in it: no launch
   uint64_t enter_ns = 0;  // CLOCK_MONOTONIC; 0: nothing is timed
@@ -21,7 +26,23 @@ struct CurrentCall {
     return was_captured;
   }
 };
-inline constinit thread_local CurrentCall current_call;
+
+// What callbacks keep of a thread. In one block: to find a thread's variables costs a call each
+// time.
+struct CallbackThread {
+  bool inside = false;         // our own driver calls come back as callbacks of the same thread
+  uint32_t loads_in_call = 0;  // modules loaded in the driver call that it is in
+  CurrentCall call;
+  LibraryCallState library_call{};
+};
+inline constinit thread_local CallbackThread callback_thread;
+// The same, looked up once: a compiler that knows what the reference stands for looks it up at each
+// use.
+inline CallbackThread& ThisCallbackThread() {
+  CallbackThread* thread = &callback_thread;
+  asm("" : "+r"(thread));
+  return *thread;
+}
 
 template <typename Params>
 const Params& ParamsOf(const CUpti_CallbackData& data) {

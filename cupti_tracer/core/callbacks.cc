@@ -3,6 +3,7 @@
 #include "cupti_tracer/core/callback_data.h"
 #include "cupti_tracer/core/guard.h"
 #include "cupti_tracer/core/launch_description.h"
+#include "cupti_tracer/core/launch_params.h"
 #include "cupti_tracer/core/session.h"
 #include "cupti_tracer/core/tensor_map_calls.h"
 #include "cupti_tracer/graphs/graph_callbacks.h"
@@ -14,26 +15,23 @@
 namespace hotproof::tracer {
 namespace {
 
-// Our own driver calls come back as callbacks of the same thread.
-thread_local bool inside = false;
-
 // How long the call that this thread comes out of took; 0 while nothing is timed.
-uint32_t CallNs() {
-  if (current_call.enter_ns == 0) return 0;
-  return static_cast<uint32_t>(
-      std::min<uint64_t>(MonotonicNs() - current_call.enter_ns, UINT32_MAX));
+uint32_t CallNs(const CurrentCall& call) {
+  if (call.enter_ns == 0) return 0;
+  return static_cast<uint32_t>(std::min<uint64_t>(MonotonicNs() - call.enter_ns, UINT32_MAX));
 }
 
 void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  if (current_call.EndCaptured()) return;
+  CurrentCall& call = callback_thread.call;
+  if (call.EndCaptured()) return;
   session.OnContext();
   Collection& collection = session.collection();
   if (!Succeeded(data)) return collection.file.counters().CountRefused();
-  const uint32_t call_ns = CallNs();
+  const uint32_t call_ns = CallNs(call);
   const uint32_t launches = LaunchesOfCall(id, data.functionParams);
   std::vector<LaunchTable::Launch> several;
   for (uint32_t i = 0; i < launches; ++i) {
-    LaunchDescription description = DescribeLaunch(id, data, i);
+    LaunchDescription description = DescribeLaunch(id, data.functionParams, data.symbolName, i);
     if (IsLegacyLaunch(id)) collection.sites.AddFunctionState(description);
     description.ranges = collection.ranges.Current();
     const uint32_t site = collection.sites.Resolve(description);
@@ -43,12 +41,12 @@ void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callb
     if (launches > 1) {
       several.push_back({data.correlationId, target,
                          collection.streams.FindAnywhere(description.stream),
-                         current_call.enter_ns, call_ns});
+                         call.enter_ns, call_ns});
       continue;
     }
     const uint32_t stream = collection.streams.Find(
         data.context, data.contextUid, description.stream, description.per_thread_stream);
-    collection.launches.Publish(data.correlationId, target, stream, current_call.enter_ns, call_ns);
+    collection.launches.Publish(data.correlationId, target, stream, call.enter_ns, call_ns);
   }
   if (!several.empty()) {
     collection.launches.PublishSeveral(data.correlationId, std::move(several));
@@ -56,11 +54,12 @@ void OnKernelLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callb
 }
 
 void OnGraphLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  current_call.EndCaptured();
+  CurrentCall& call = callback_thread.call;
+  call.EndCaptured();
   session.OnContext();
   Collection& collection = session.collection();
   if (!Succeeded(data)) return collection.file.counters().CountRefused();
-  const uint32_t call_ns = CallNs();
+  const uint32_t call_ns = CallNs(call);
   const auto& params = ParamsOf<cuGraphLaunch_params>(data);
   const GraphRegistry::Replay replay = collection.graphs.OnLaunch(params.hGraph);
   TraceFile& file = collection.file;
@@ -79,7 +78,7 @@ void OnGraphLaunchExit(Session& session, CUpti_CallbackId id, const CUpti_Callba
         collection.streams.Find(data.context, data.contextUid, params.hStream,
                                 id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz);
     collection.launches.Publish(data.correlationId, trace::Target::Graph(replay.graph_id), stream,
-                                current_call.enter_ns, call_ns);
+                                call.enter_ns, call_ns);
   }
 }
 
@@ -104,34 +103,36 @@ void OnModuleLoadExit(Session& session, CUpti_CallbackId id, const CUpti_Callbac
 }
 
 // The whole of a repeated launch: no lock, no allocation, nothing thrown. False: the long way takes it.
-bool OnRepeatedLaunch(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) noexcept {
+bool OnRepeatedLaunch(Session& session, CallbackThread& thread, CUpti_CallbackId id,
+                      const CUpti_CallbackData& data) noexcept {
   if (!session.has_context()) return false;
-  CurrentCall& call = current_call;
+  CurrentCall& call = thread.call;
   if (data.callbackSite == CUPTI_API_ENTER) {
-    Sites::OnCallEntered();
-    call = {id, data, true, false, 0};
+    thread.loads_in_call = 0;
+    call = {id, data.functionParams, data.symbolName, true, false, 0};
     if (session.timing()) {
       session.collection().launches.Prepare(data.correlationId);
       call.enter_ns = MonotonicNs();
     }
     return true;
   }
-  if (call.captured || !Succeeded(data) || IsLegacyLaunch(id) ||
-      LaunchesOfCall(id, data.functionParams) != 1) {
-    return false;
-  }
+  if (call.captured || !Succeeded(data)) return false;
+  LaunchDescription description;
+  if (!DescribeUsualLaunch(id, data.functionParams, description)) return false;
   Collection& collection = session.collection();
-  LaunchDescription description = DescribeLaunch(id, data, 0);
   if (!collection.ranges.FindCurrent(description.ranges)) return false;
-  const uint32_t site = collection.sites.ResolveCached(description);
+  const LaunchMemory* memory = LaunchMemory::Get();
+  if (memory == nullptr) return false;
+  const uint32_t site = collection.sites.ResolveCached(description, memory->launches,
+                                                       CurrentLibraryCall::Get(thread.library_call));
   if (site == Sites::kNotCached) return false;
   if (session.timing()) {
-    const uint32_t stream = collection.streams.FindCached(data.context, description.stream,
-                                                          description.per_thread_stream);
+    const uint32_t stream = collection.streams.FindCached(
+        memory->streams, data.context, description.stream, description.per_thread_stream);
     if (stream == 0) return false;
     collection.file.counters().CountSite(site);
     const bool listed = collection.launches.Store(data.correlationId, trace::Target::Site(site),
-                                                  stream, call.enter_ns, CallNs());
+                                                  stream, call.enter_ns, CallNs(call));
     if (!listed) Guarded([&] { collection.launches.AddLate(data.correlationId); });
   } else {
     collection.file.counters().CountSite(site);
@@ -141,9 +142,11 @@ bool OnRepeatedLaunch(Session& session, CUpti_CallbackId id, const CUpti_Callbac
 }
 
 void OnDriverEnter(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  Sites::OnCallEntered();
+  CallbackThread& thread = callback_thread;
+  thread.loads_in_call = 0;
   if (IsKernelLaunch(id) || IsGraphLaunch(id) || IsKernelNodeCall(id)) {
-    current_call = {id, data, true, false, session.timing() ? MonotonicNs() : 0};
+    thread.call = {id,   data.functionParams, data.symbolName,
+                   true, false,               session.timing() ? MonotonicNs() : 0};
   } else if (id == CUPTI_DRIVER_TRACE_CBID_cuTensorMapReplaceAddress) {
     OnTensorMapReplaceEntered(session.collection().sites, data.functionParams);
   } else {
@@ -155,7 +158,7 @@ void OnDriverExit(Session& session, CUpti_CallbackId id, const CUpti_CallbackDat
   if (IsKernelLaunch(id)) return OnKernelLaunchExit(session, id, data);
   if (IsGraphLaunch(id)) return OnGraphLaunchExit(session, id, data);
   if (IsKernelNodeCall(id)) {
-    current_call.EndCaptured();
+    callback_thread.call.EndCaptured();
     return;
   }
   switch (id) {
@@ -246,17 +249,18 @@ void Dispatch(Session& session, CUpti_CallbackDomain domain, CUpti_CallbackId id
 void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   Session* session = Session::Get();
   if (session == nullptr) return;  // a forked child
+  CallbackThread& thread = ThisCallbackThread();
   if (domain != CUPTI_CB_DOMAIN_DRIVER_API) {
-    const bool inside_before = std::exchange(inside, true);
+    const bool inside_before = std::exchange(thread.inside, true);
     Guarded([&] { Dispatch(*session, domain, id, data); });
-    inside = inside_before;
-  } else if (!inside) {
-    inside = true;
+    thread.inside = inside_before;
+  } else if (!thread.inside) {
+    thread.inside = true;
     const auto* call = static_cast<const CUpti_CallbackData*>(data);
-    if (call == nullptr || !IsKernelLaunch(id) || !OnRepeatedLaunch(*session, id, *call)) {
+    if (call == nullptr || !IsKernelLaunch(id) || !OnRepeatedLaunch(*session, thread, id, *call)) {
       Guarded([&] { Dispatch(*session, domain, id, data); });
     }
-    inside = false;
+    thread.inside = false;
   }
 }
 

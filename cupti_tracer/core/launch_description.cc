@@ -1,64 +1,9 @@
 #include "cupti_tracer/core/launch_description.h"
 
+#include "cupti_tracer/core/launch_params.h"
+
 namespace hotproof::tracer {
 namespace {
-
-void SetDims(uint32_t (&to)[3], uint32_t x, uint32_t y, uint32_t z) {
-  to[0] = x;
-  to[1] = y;
-  to[2] = z;
-}
-
-// cuLaunchKernel, its cooperative form and their _ptsz twins have these members in common.
-template <typename Params>
-void FromPlainLaunch(const void* params, LaunchDescription& d) {
-  const auto& p = *static_cast<const Params*>(params);
-  d.function = p.f;
-  SetDims(d.grid, p.gridDimX, p.gridDimY, p.gridDimZ);
-  SetDims(d.block, p.blockDimX, p.blockDimY, p.blockDimZ);
-  d.dynamic_shared_bytes = p.sharedMemBytes;
-  d.stream = p.hStream;
-  d.kernel_params = p.kernelParams;
-}
-
-void ReadAttributes(const CUlaunchAttribute* attributes, unsigned count, LaunchDescription& d) {
-  for (unsigned i = 0; attributes != nullptr && i < count; ++i) {
-    const CUlaunchAttributeValue& value = attributes[i].value;
-    switch (attributes[i].id) {
-      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        SetDims(d.cluster, value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
-        break;
-      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        d.cooperative = value.cooperative != 0;
-        break;
-      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-        d.programmatic = value.programmaticStreamSerializationAllowed != 0;
-        break;
-      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-        d.programmatic = true;
-        break;
-      case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-        d.device_updatable = value.deviceUpdatableKernelNode.deviceUpdatable != 0;
-        break;
-      default:
-        break;
-    }
-  }
-}
-
-template <typename Params>
-void FromExtendedLaunch(const void* params, LaunchDescription& d) {
-  const auto& p = *static_cast<const Params*>(params);
-  const CUlaunchConfig& config = *p.config;
-  d.function = p.f;
-  SetDims(d.grid, config.gridDimX, config.gridDimY, config.gridDimZ);
-  SetDims(d.block, config.blockDimX, config.blockDimY, config.blockDimZ);
-  d.dynamic_shared_bytes = config.sharedMemBytes;
-  d.stream = config.hStream;
-  d.kernel_params = p.kernelParams;
-  d.extra = p.extra;
-  ReadAttributes(config.attrs, config.numAttrs, d);
-}
 
 // All versions of CUDA_KERNEL_NODE_PARAMS begin with these members.
 template <typename NodeParams>
@@ -76,14 +21,12 @@ void FromNodeParams(const NodeParams& p, LaunchDescription& d) {
 
 }  // namespace
 
-bool IsKernelLaunch(CUpti_CallbackId cbid) {
+bool IsKernelLaunchSlow(CUpti_CallbackId cbid) {
   switch (cbid) {
     case CUPTI_DRIVER_TRACE_CBID_cuLaunch:
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid:
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync:
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz:
@@ -121,29 +64,13 @@ uint32_t LaunchesOfCall(CUpti_CallbackId cbid, const void* params) {
   return static_cast<const cuLaunchCooperativeKernelMultiDevice_params*>(params)->numDevices;
 }
 
-LaunchDescription DescribeLaunch(CUpti_CallbackId cbid, const CUpti_CallbackData& data,
+LaunchDescription DescribeLaunch(CUpti_CallbackId cbid, const void* params, const char* symbol_name,
                                  uint32_t index) {
   LaunchDescription d;
-  d.symbol_name = data.symbolName;
+  d.symbol_name = symbol_name;
   d.cbid = cbid;
-  const void* params = data.functionParams;
+  if (DescribeUsualLaunch(cbid, params, d)) return d;
   switch (cbid) {
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
-      FromPlainLaunch<cuLaunchKernel_params>(params, d);
-      d.extra = static_cast<const cuLaunchKernel_params*>(params)->extra;
-      break;
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
-      FromPlainLaunch<cuLaunchKernel_ptsz_params>(params, d);
-      d.extra = static_cast<const cuLaunchKernel_ptsz_params*>(params)->extra;
-      d.per_thread_stream = true;
-      break;
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
-      FromExtendedLaunch<cuLaunchKernelEx_params>(params, d);
-      break;
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
-      FromExtendedLaunch<cuLaunchKernelEx_ptsz_params>(params, d);
-      d.per_thread_stream = true;
-      break;
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
       FromPlainLaunch<cuLaunchCooperativeKernel_params>(params, d);
       d.cooperative = true;

@@ -34,7 +34,11 @@ struct LaunchDescription : KernelAttributes {
 };
 
 // The driver entry points that launch kernels, eagerly or into a capture.
-bool IsKernelLaunch(CUpti_CallbackId cbid);
+bool IsKernelLaunchSlow(CUpti_CallbackId cbid);
+inline bool IsKernelLaunch(CUpti_CallbackId cbid) {
+  return cbid == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel ||
+         cbid == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx || IsKernelLaunchSlow(cbid);
+}
 // Of them, those that take block and shared memory from calls made before (cuFuncSetBlockShape).
 bool IsLegacyLaunch(CUpti_CallbackId cbid);
 bool IsGraphLaunch(CUpti_CallbackId cbid);
@@ -43,8 +47,9 @@ bool IsKernelNodeCall(CUpti_CallbackId cbid);
 
 // Kernel launches asked for by one call: 1, but for cuLaunchCooperativeKernelMultiDevice.
 uint32_t LaunchesOfCall(CUpti_CallbackId cbid, const void* params);
-// `index` below LaunchesOfCall.
-LaunchDescription DescribeLaunch(CUpti_CallbackId cbid, const CUpti_CallbackData& data, uint32_t index);
+// `params`, `symbol_name`: of the callback's data; `index` below LaunchesOfCall.
+LaunchDescription DescribeLaunch(CUpti_CallbackId cbid, const void* params, const char* symbol_name,
+                                 uint32_t index);
 // False when the node of this call is no kernel node.
 bool DescribeKernelNode(CUpti_CallbackId cbid, const void* params, LaunchDescription& description);
 

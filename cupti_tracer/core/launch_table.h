@@ -6,10 +6,12 @@
 // reused only after kSlots further calls. A call that launches on several devices has its launches in a
 // small table beside the ring.
 //
-// Publisher and lister meet without a lock: the publisher stores its slot and then reads how far the
-// lister has come, the lister stores how far it comes and then reads the slots. Were these not
-// sequentially consistent, each could miss the other (a store may be delayed past a later load, on x86
-// too) and the launch would never be listed; so all four accesses are, and one of the two sees it.
+// Publisher and lister meet without a lock. A call that is the newest moves `newest_` on to itself after its
+// slot is stored: a lister that comes so far has seen `newest_`, and with it the slot. A call that returns after
+// a newer one stores its slot and then reads how far the lister has come, the lister stores how far it
+// comes and then reads the slots. Were these not sequentially consistent, each could miss the other (a
+// store may be delayed past a later load, on x86 too) and the launch would never be listed; so all four
+// accesses are, and one of the two sees it.
 #pragma once
 
 #include <atomic>
@@ -131,11 +133,12 @@ class LaunchTable {
     Slot& slot = slots_[correlation_id % kSlots];
     slot.stream.store(stream, std::memory_order_relaxed);
     slot.launch.store(static_cast<uint64_t>(correlation_id) << 32 | target,
-                      std::memory_order_seq_cst);
+                      std::memory_order_release);
     uint32_t newest = newest_.load(std::memory_order_relaxed);
-    while ((newest == 0 || static_cast<int32_t>(correlation_id - newest) > 0) &&
-           !newest_.compare_exchange_weak(newest, correlation_id, std::memory_order_acq_rel)) {
+    while (newest == 0 || static_cast<int32_t>(correlation_id - newest) > 0) {
+      if (newest_.compare_exchange_weak(newest, correlation_id, std::memory_order_acq_rel)) return true;
     }
+    slot.launch.fetch_or(0, std::memory_order_seq_cst);  // stored in that order, listed or not
     const uint32_t listed_until = listed_until_.load(std::memory_order_seq_cst);
     return static_cast<int32_t>(correlation_id - listed_until) >= 0;
   }

@@ -2,27 +2,10 @@
 
 #include <xxhash.h>
 
+#include "cupti_tracer/core/callback_data.h"
+
 namespace hotproof::tracer {
 namespace {
-
-// Kept plain: a thread that never calls such a library carries a few zero bytes.
-struct ThreadState {
-  const trace::LibraryCallEntry* call;
-  uint64_t hash;
-  const uint64_t* serial_on_stack;  // in the scope object
-  uint64_t serial;
-};
-constinit thread_local ThreadState state{};
-
-// A longjmp runs no destructor. The scope is alive if its frame is above ours, on a stack that grows down,
-// and still holds its number. (Seen from another stack it may count as left: its kernels have no call then.)
-// What it reads may be anybody's by now, as an address sanitizer sees it.
-__attribute__((no_sanitize("address"), noinline)) void EndIfLeft() {
-  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  const bool alive = here < reinterpret_cast<uintptr_t>(state.serial_on_stack) &&
-                     *static_cast<const volatile uint64_t*>(state.serial_on_stack) == state.serial;
-  if (!alive) state.call = nullptr;
-}
 
 uint64_t HashOf(const trace::LibraryCallEntry& call) {
   const uint64_t name = XXH3_64bits(call.entry_point.data(), call.entry_point.size());
@@ -31,24 +14,28 @@ uint64_t HashOf(const trace::LibraryCallEntry& call) {
 
 }  // namespace
 
+// A longjmp runs no destructor. The scope is alive if its frame is above ours, on a stack that grows down,
+// and still holds its number. (Seen from another stack it may count as left: its kernels have no call then.)
+// What it reads may be anybody's by now, as an address sanitizer sees it.
+__attribute__((no_sanitize("address"), noinline)) void LibraryCallState::EndIfLeft() {
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  const bool alive = here < reinterpret_cast<uintptr_t>(serial_on_stack) &&
+                     *static_cast<const volatile uint64_t*>(serial_on_stack) == serial;
+  if (!alive) call = nullptr;
+}
+
 LibraryCallScope::LibraryCallScope(const trace::LibraryCallEntry& call)
-    : serial_(IsNested() ? 0 : state.serial + 1) {
-  if (serial_ != 0) state = {&call, HashOf(call), &serial_, serial_};
+    : serial_(IsNested() ? 0 : callback_thread.library_call.serial + 1) {
+  if (serial_ != 0) callback_thread.library_call = {&call, HashOf(call), &serial_, serial_};
 }
 
 LibraryCallScope::~LibraryCallScope() {
+  LibraryCallState& state = callback_thread.library_call;
   if (serial_ != 0 && state.serial == serial_) state.call = nullptr;
 }
 
-bool LibraryCallScope::IsNested() {
-  if (state.call != nullptr) EndIfLeft();
-  return state.call != nullptr;
-}
+CurrentLibraryCall CurrentLibraryCall::Get() noexcept { return Get(callback_thread.library_call); }
 
-CurrentLibraryCall CurrentLibraryCall::Get() noexcept {
-  if (state.call != nullptr) EndIfLeft();
-  if (state.call == nullptr) return {};
-  return {state.call, state.hash};
-}
+bool LibraryCallScope::IsNested() { return CurrentLibraryCall::Get().call != nullptr; }
 
 }  // namespace hotproof::tracer

@@ -10,8 +10,8 @@
 namespace hotproof::tracer {
 
 // For the time of a call. Calls nest (cuBLAS uses cuBLASLt): the outermost one, which the program
-// asked for, counts. A scope that a longjmp left behind ends at the next look at it: by where it lies on the
-// stack, and by what lies there now.
+// asked for, counts. A scope that a longjmp left behind ends at the next look at it: by where it
+// lies on the stack, and by what lies there now.
 class LibraryCallScope {
  public:
   explicit LibraryCallScope(const trace::LibraryCallEntry& call);
@@ -26,11 +26,29 @@ class LibraryCallScope {
   const uint64_t serial_;  // of the thread's scopes; 0: not the outermost
 };
 
+// The call that a thread is in. Plain: a thread that never calls such a library carries a few zero
+// bytes.
+struct LibraryCallState {
+  const trace::LibraryCallEntry* call;
+  uint64_t hash;
+  const uint64_t* serial_on_stack;  // in the scope object
+  uint64_t serial;
+
+  void EndIfLeft();
+};
+
 // Null outside of calls. `hash` tells calls with different contents apart.
 struct CurrentLibraryCall {
   const trace::LibraryCallEntry* call = nullptr;
   uint64_t hash = 0;
   static CurrentLibraryCall Get() noexcept;
+  // Of `state`, the calling thread's.
+  static CurrentLibraryCall Get(LibraryCallState& state) noexcept {
+    if (state.call == nullptr) return {};
+    state.EndIfLeft();
+    return state.call == nullptr ? CurrentLibraryCall{}
+                                 : CurrentLibraryCall{state.call, state.hash};
+  }
 };
 
 }  // namespace hotproof::tracer

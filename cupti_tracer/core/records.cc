@@ -75,8 +75,9 @@ void RecordSink::OnBufferCompleted(uint8_t* buffer, size_t valid_bytes) {
   if (cupti_.ActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) {
     dropped_.fetch_add(dropped, std::memory_order_relaxed);
   }
-  if (BufferPool::IsDiscard(buffer) || file_.disk_failed()) {
-    discarded_.fetch_add(kernels.size(), std::memory_order_relaxed);
+  const bool discard = BufferPool::IsDiscard(buffer);
+  if (discard || file_.disk_failed()) {
+    (discard ? discarded_ : not_written_).fetch_add(kernels.size(), std::memory_order_relaxed);
     operations_discarded_.fetch_add(operations.size(), std::memory_order_relaxed);
   } else {
     std::lock_guard lock(file_.mutex());
@@ -214,13 +215,17 @@ void RecordSink::Tick(bool last) {
       waiting_.push_back(std::move(waiting));
     }
   }
-  const auto report = [this](ProblemKind kind, uint64_t now, uint64_t& reported) {
+  const auto report = [this](ProblemKind kind, uint64_t now, uint64_t& reported,
+                             const char* detail = "") {
     if (now == reported) return;
     reported = now;
-    file_.AddProblemLocked(kind, now, "");
+    file_.AddProblemLocked(kind, now, detail);
   };
   report(ProblemKind::kCuptiDroppedRecords, dropped(), dropped_reported_);
-  report(ProblemKind::kRecordsDiscarded, discarded(), discarded_reported_);
+  report(ProblemKind::kRecordsDiscarded, discarded_.load(std::memory_order_relaxed),
+         discarded_reported_);
+  report(ProblemKind::kRecordsDiscarded, not_written_.load(std::memory_order_relaxed),
+         not_written_reported_, "not written");
   report(ProblemKind::kOperationsDiscarded,
          operations_discarded_.load(std::memory_order_relaxed), operations_discarded_reported_);
   report(ProblemKind::kUnattributedRecords, unattributed_, unattributed_reported_);

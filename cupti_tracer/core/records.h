@@ -40,7 +40,11 @@ class RecordSink {
 
   uint64_t records_written() const { return records_.load(std::memory_order_relaxed); }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
-  uint64_t discarded() const { return discarded_.load(std::memory_order_relaxed); }
+  // For want of buffers, and because the disk took nothing.
+  uint64_t discarded() const {
+    return discarded_.load(std::memory_order_relaxed) +
+           not_written_.load(std::memory_order_relaxed);
+  }
   // Of every kind, discarded ones too: what buffers are sized by.
   uint64_t bytes_received() const { return bytes_.load(std::memory_order_relaxed); }
   uint64_t launches_listed() const { return launches_listed_; }
@@ -65,7 +69,7 @@ class RecordSink {
   LaunchTable& launches_;
   OperationSink operations_;
 
-  std::atomic<uint64_t> records_{0}, dropped_{0}, discarded_{0};
+  std::atomic<uint64_t> records_{0}, dropped_{0}, discarded_{0}, not_written_{0};
   std::atomic<uint64_t> operations_discarded_{0}, bytes_{0};
 
   // Under the trace's lock.
@@ -80,6 +84,7 @@ class RecordSink {
   uint64_t launches_listed_ = 0;
   uint64_t unattributed_ = 0, unattributed_reported_ = 0;
   uint64_t dropped_reported_ = 0, discarded_reported_ = 0, unlisted_reported_ = 0;
+  uint64_t not_written_reported_ = 0;
   uint64_t operations_discarded_reported_ = 0;
 };
 

@@ -1,8 +1,11 @@
-// Begins a new file of the trace when the present one is large or old enough, and keeps the folder
-// below its bound by removing the oldest closed ones, whosever they are: every trace's newest file
-// has the sums of its others, so any of those may go at any time (proto/FORMAT.md, "Rotation").
-// Owned by TraceFile; called on the flush thread, under the trace's lock but where it says otherwise.
+// Begins a new file of the trace when the present one is large or old enough, or is no more where it
+// was, and keeps the folder below its bound by removing the oldest closed ones, whosever they are: every
+// trace's newest file has the sums of its others, so any of those may go at any time (proto/FORMAT.md,
+// "Rotation"). Owned by TraceFile; called on the flush thread, under the trace's lock but where it says
+// otherwise.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <string>
@@ -33,8 +36,17 @@ class Rotation {
   // without the trace's lock: it reads a folder of any size.
   void TrimFolder() const;
 
+  // False: somebody has removed, replaced or cut off the file that is written to. Without the lock.
+  bool FileStands(const trace::Writer& writer) const;
+  // False for a minute after a failure.
+  bool MayTry(uint64_t now_ns) const { return now_ns >= not_before_ns_; }
+  // Rotates where the file does not stand: no name is left of it, what it held is known as sums.
+  bool BeginAgain(trace::Writer& writer, uint64_t now_ns);
+
  private:
-  bool Publish(const std::string& new_name);
+  bool Begin(trace::Writer& writer, uint64_t now_ns, bool old_file_stands);
+  bool Publish(const std::string& new_name, bool old_file_stands);
+  bool CloseOld(const std::string& name, const std::string& closed_name, bool& moved);
   bool Fail(const char* what, int error);
 
   RotationLimits limits_;
@@ -42,7 +54,9 @@ class Rotation {
   const std::string stem_;
   uint32_t segment_ = 1;
   uint64_t began_ns_, not_before_ns_ = 0;
-  uint64_t head_bytes_ = 0;  // of the first head, which says nothing new; 0: the first file
+  uint64_t head_bytes_ = 0;  // of the first heads, which say nothing new; 0: the first file
+  dev_t device_ = 0;         // of the present file
+  ino_t inode_ = 0;
   std::string why_;
 };
 

@@ -227,16 +227,6 @@ void Session::DisableOperations() {
   for (const CUpti_ActivityKind kind : operation_kinds_) cupti_.ActivityDisable(kind);
 }
 
-void Session::StopTiming(const char* why) {
-  if (!timing_.exchange(false)) return;
-  // Where disabling can deadlock the kinds stay on, and their records are discarded as they come.
-  if (!trace::QuirkApplies("disable_deadlock", cupti_.version)) {
-    cupti_.ActivityDisable(kTimedKind);
-  }
-  DisableOperations();
-  SayOnce(std::string(why) + "; launches are still counted, but no longer timed");
-}
-
 void Session::Mark(const char* label) {
   if (label == nullptr) return;
   TraceFile& file = collection_->file;
@@ -328,9 +318,11 @@ void Session::FlushOnce(bool last) {
     collection.file.AddProblem(ProblemKind::kInternal, lost_work,
                                "callbacks could not finish: no memory");
   }
-  if (!collection.file.Flush() || collection.file.disk_failed()) {
-    StopTiming("the trace cannot be written (disk full or too slow?)");
+  if (!collection.file.Flush()) {
+    SayOnce("the trace cannot be written (disk full or too slow?); launches are counted, but not timed, "
+            "until it can");
   }
+  if (const std::string notice = collection.file.TakeNotice(); !notice.empty()) SayOnce(notice);
   const uint64_t now_ns = MonotonicNs(), bytes = collection.records.bytes_received();
   if (last_tick_ns_ != 0 && now_ns > last_tick_ns_) {
     pool_.SetRate(static_cast<double>(bytes - last_tick_bytes_) * 1e9 /

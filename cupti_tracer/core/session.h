@@ -90,7 +90,6 @@ class Session {
   static void* FlushThread(void* session);
   void FlushLoop();
   void FlushOnce(bool last);
-  void StopTiming(const char* why);
   void Finish(const char* reason);
   static void AtExit();
   static void InForkedChild();

@@ -4,8 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "cupti_tracer/core/cubin.h"
-#include "cupti_tracer/core/launch_cache.h"
 #include "cupti_tracer/core/launching_library.h"
 #include "cupti_tracer/core/thread_cache.h"
 
@@ -26,12 +24,7 @@ struct ThreadCache {
     uint32_t site;
     uint32_t instance;
   } sites[kSites];
-  LaunchCache launches;
 };
-// Modules loaded in the driver call that this thread is in.
-thread_local LoadedModule last_loaded;
-thread_local uint32_t loads_in_call = 0;
-
 size_t PointerSlot(const void* pointer, size_t slots) {
   return (reinterpret_cast<uintptr_t>(pointer) * 0x9e3779b97f4a7c15u >> 32) % slots;
 }
@@ -97,8 +90,7 @@ KernelInfo* Sites::FindKernelSlow(const LaunchDescription& d) {
   const CUmodule module = ModuleOf(d.function);
   std::lock_guard lock(file_.mutex());
   std::string kernel_name = name == nullptr ? "" : name;
-  LoadedModule loaded = FindModuleLocked(module);
-  if (loaded.cubin_hash == 0) loaded = FindModuleByNameLocked(kernel_name);
+  const LoadedModule loaded = modules_.FindLocked(module, kernel_name);
   KernelInfo* kernel = InternKernelLocked(std::move(kernel_name), loaded, std::move(layout));
   functions_[d.function] = {kernel, generation};
   return kernel;
@@ -115,75 +107,6 @@ CUmodule Sites::ModuleOf(CUfunction function) const {
     return module;
   }
   return nullptr;
-}
-
-void Sites::OnCallEntered() { loads_in_call = 0; }
-
-void Sites::OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cubin,
-                           size_t cubin_bytes) {
-  last_loaded = {context, module_id};
-  ++loads_in_call;
-  if (cubin == nullptr) return;
-  const std::span bytes(static_cast<const uint8_t*>(cubin), cubin_bytes);
-  const CubinArchitecture architecture = ArchitectureOf(bytes);
-  last_loaded.cubin_hash = XXH3_64bits(cubin, cubin_bytes);
-  last_loaded.architecture = architecture.number;
-  architecture.suffix.copy(last_loaded.suffix, sizeof last_loaded.suffix - 1);
-  const std::vector<std::string_view> functions = FunctionNames(bytes);
-  {
-    std::lock_guard lock(file_.mutex());
-    for (const std::string_view function : functions) {
-      if (modules_of_function_.size() >= kMaxModuleFunctions) break;
-      modules_of_function_.emplace(XXH3_64bits(function.data(), function.size()), last_loaded);
-    }
-  }
-  if (LaunchesFromDevice(bytes)) {
-    file_.CountProblem(ProblemKind::kDeviceLaunchPossible,
-                       "a loaded module calls the device runtime");
-  }
-}
-
-void Sites::OnModuleHandle(CUmodule module) {
-  std::lock_guard lock(file_.mutex());
-  modules_.erase(module);
-  FindModuleLocked(module);
-}
-
-void Sites::OnModuleUnloaded(CUcontext context, uint32_t module_id) {
-  {
-    std::lock_guard lock(file_.mutex());
-    const auto is_of_module = [&](const auto& entry) {
-      return entry.second.context == context && entry.second.id == module_id;
-    };
-    std::erase_if(modules_, is_of_module);
-    std::erase_if(modules_of_function_, is_of_module);
-  }
-  ForgetHandles();
-}
-
-LoadedModule Sites::FindModuleLocked(CUmodule handle) {
-  if (handle == nullptr) return {};
-  const auto found = modules_.find(handle);
-  if (found != modules_.end()) return found->second;
-  if (loads_in_call != 1) return {};
-  loads_in_call = 0;
-  return modules_.emplace(handle, last_loaded).first->second;
-}
-
-LoadedModule Sites::FindModuleByNameLocked(std::string_view kernel) const {
-  LoadedModule found;
-  const auto [begin, end] =
-      modules_of_function_.equal_range(XXH3_64bits(kernel.data(), kernel.size()));
-  for (auto at = begin; at != end; ++at) {
-    if (at == begin) {
-      found = at->second;
-    } else if (at->second.cubin_hash != found.cubin_hash) {
-      return {};
-    } else {
-      found.id = 0;  // loaded more than once: which, is not known
-    }
-  }
-  return found;
 }
 
 KernelInfo* Sites::InternKernelLocked(std::string name, const LoadedModule& module,
@@ -217,26 +140,18 @@ KernelInfo* Sites::InternKernelLocked(std::string name, const LoadedModule& modu
   return kernel;
 }
 
-uint32_t Sites::ResolveCached(const LaunchDescription& d) const noexcept {
-  ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
-  if (cache == nullptr) return kNotCached;
-  const auto* entry =
-      cache->launches.Find(d, CurrentLibraryCall::Get().hash, generation(), tensor_maps_);
-  return entry == nullptr ? kNotCached : entry->site;
-}
-
 uint32_t Sites::Resolve(const LaunchDescription& d) {
   const CurrentLibraryCall call = CurrentLibraryCall::Get();
   const uint32_t generation = this->generation();
-  ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
-  if (cache != nullptr) {
-    const auto* entry = cache->launches.Find(d, call.hash, generation, tensor_maps_);
+  LaunchMemory* memory = LaunchMemory::Get();
+  if (memory != nullptr) {
+    const auto* entry = memory->launches.Find(d, call.hash, generation, tensor_maps_.maps());
     if (entry != nullptr) return entry->site;
   }
   KernelInfo& kernel = *FindKernel(d);
   const Resolved resolved = ResolveHashed(d, kernel, call);
-  if (cache != nullptr) {
-    cache->launches.Insert(d, {.function = d.function,
+  if (memory != nullptr) {
+    memory->launches.Insert(d, {.function = d.function,
                                .call_hash = call.hash,
                                .current_layout = &kernel.layout,
                                .layout = resolved.layout,
@@ -253,8 +168,8 @@ Sites::Resolved Sites::ResolveHashed(const LaunchDescription& d, KernelInfo& ker
   const ArgumentLayout& layout = *kernel.layout.load(std::memory_order_acquire);
   ArgumentBytes arguments;
   if (arguments.Gather(layout, d)) {
-    LearnMapsAtKnownPlaces(layout, arguments);
-    arguments.Mask(layout, tensor_maps_);
+    tensor_maps_.LearnAtKnownPlaces(layout, arguments);
+    arguments.Mask(layout, tensor_maps_.maps());
   }
   const uint64_t key = KeyOf(d, kernel.id, WithLibraryCall(HashArguments(arguments), call.hash));
   ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
@@ -302,8 +217,8 @@ Sites::Resolved Sites::ResolveSlow(const LaunchDescription& launch, KernelInfo& 
   std::vector<uint32_t> masked, maps;
   if (arguments.size() != 0) {
     const ArgumentLayout& known = *kernel.layout.load(std::memory_order_acquire);
-    LearnMapsAnywhere(known, arguments);
-    arguments.FindNew(known, driver_, tensor_maps_, masked, maps);
+    tensor_maps_.LearnAnywhere(known, arguments);
+    arguments.FindNew(known, driver_, tensor_maps_.maps(), masked, maps);
   }
   std::unique_lock lock(file_.mutex());
   const ArgumentLayout* layout = kernel.layout.load(std::memory_order_relaxed);
@@ -327,7 +242,7 @@ Sites::Resolved Sites::ResolveSlow(const LaunchDescription& launch, KernelInfo& 
   const ArgumentSet* set = nullptr;
   while (arguments.size() != 0 && !layout->overflowed) {
     if (arguments.size() != layout->total_bytes) arguments.Gather(*layout, launch);
-    arguments.Mask(*layout, tensor_maps_);
+    arguments.Mask(*layout, tensor_maps_.maps());
     hash = HashArguments(arguments);
     const auto found = kernel.argument_sets.find(hash);
     if (found != kernel.argument_sets.end()) {
@@ -463,58 +378,6 @@ uint32_t Sites::ResolveUnattributedLocked(std::string_view kernel_name, const ui
   trace::SiteEntry evidence;
   evidence.unattributed = true;
   return AddSiteLocked(d, kernel, key, evidence);
-}
-
-void Sites::LearnMap(const uint8_t* map_bytes) {
-  if (tensor_maps_.Find(map_bytes) != 0) return;
-  const TensorMapLayout* layout = learnt_maps_.Get();
-  const auto map = layout == nullptr ? std::nullopt : layout->Decode(map_bytes);
-  if (map) RememberTensorMap(map_bytes, map->Entry());
-}
-
-void Sites::LearnMapsAtKnownPlaces(const ArgumentLayout& layout, const ArgumentBytes& arguments) {
-  for (const uint32_t offset : layout.tensor_maps) {
-    if (offset + TensorMaps::kBytes <= arguments.size()) LearnMap(arguments.data() + offset);
-  }
-}
-
-void Sites::LearnMapsAnywhere(const ArgumentLayout& layout, const ArgumentBytes& arguments) {
-  ForEachMapPlace(layout, arguments.size(),
-                  [&](uint32_t offset) { LearnMap(arguments.data() + offset); });
-}
-
-void Sites::RememberTensorMap(const void* map_bytes, const trace::TensorMapEntry& description) {
-  std::string key;
-  const auto append = [&key](const auto& span) {
-    key.append(reinterpret_cast<const char*>(span.data()), span.size_bytes());
-    key.push_back('|');
-  };
-  append(description.global_dims);
-  append(description.global_strides);
-  append(description.box_dims);
-  append(description.element_strides);
-  const uint32_t rest[5] = {description.data_type, description.interleave, description.swizzle,
-                            description.kind, description.learnt ? 1u : 0};
-  key.append(reinterpret_cast<const char*>(rest), sizeof rest);
-  uint32_t id;
-  {
-    std::lock_guard lock(file_.mutex());
-    const auto [found, inserted] =
-        tensor_map_ids_.emplace(std::move(key), static_cast<uint32_t>(tensor_map_ids_.size() + 1));
-    id = found->second;
-    if (id > TensorMaps::kMaxDescriptions) {
-      tensor_map_ids_.erase(found);
-      return;
-    }
-    if (inserted) {
-      if (trace::Writer* writer = file_.writer_locked()) {
-        trace::TensorMapEntry entry = description;
-        entry.id = id;
-        writer->AddTensorMap(entry);
-      }
-    }
-  }
-  tensor_maps_.Remember(map_bytes, id);
 }
 
 }  // namespace hotproof::tracer

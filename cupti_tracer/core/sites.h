@@ -15,10 +15,11 @@
 #include "cupti_tracer/core/arguments.h"
 #include "cupti_tracer/core/cupti_api.h"
 #include "cupti_tracer/core/generation.h"
+#include "cupti_tracer/core/known_tensor_maps.h"
+#include "cupti_tracer/core/launch_cache.h"
 #include "cupti_tracer/core/launch_description.h"
 #include "cupti_tracer/core/library_call.h"
-#include "cupti_tracer/core/tensor_map_layout.h"
-#include "cupti_tracer/core/tensor_maps.h"
+#include "cupti_tracer/core/modules.h"
 #include "cupti_tracer/core/trace_file.h"
 #include "cupti_tracer/ranges/range_paths.h"
 
@@ -45,14 +46,6 @@ struct SiteInfo {
   trace::AttributesEntry attributes;
 };
 
-struct LoadedModule {
-  CUcontext context = nullptr;  // ids begin anew in each context
-  uint32_t id = 0;
-  uint64_t cubin_hash = 0;
-  uint32_t architecture = 0;  // ArchitectureOf
-  char suffix[4] = "";
-};
-
 class Sites {
  public:
   // At most this many different argument sets a kernel become sites of their own, then as many
@@ -70,7 +63,7 @@ class Sites {
 
   // `ranges`: whose ids descriptions hold; null: they hold none.
   Sites(TraceFile& file, const Driver& driver, RangePaths* ranges = nullptr)
-      : file_(file), driver_(driver), ranges_(ranges), learnt_maps_(driver.TensorMapEncodeTiled) {
+      : file_(file), driver_(driver), ranges_(ranges), tensor_maps_(file, driver), modules_(file) {
     sites_.emplace_back();
   }
 
@@ -79,7 +72,18 @@ class Sites {
   // The same if this thread has launched just that lately, else kNotCached. Never waits, never
   // throws.
   static constexpr uint32_t kNotCached = UINT32_MAX;
-  uint32_t ResolveCached(const LaunchDescription& description) const noexcept;
+  [[gnu::always_inline]] uint32_t ResolveCached(const LaunchDescription& description,
+                                                const LaunchCache& cache,
+                                                CurrentLibraryCall call) const noexcept {
+    const auto* entry = cache.Find(description, call.hash, generation(), tensor_maps_.maps());
+    return entry == nullptr ? kNotCached : entry->site;
+  }
+  uint32_t ResolveCached(const LaunchDescription& description) const noexcept {
+    const LaunchMemory* memory = LaunchMemory::Get();
+    return memory == nullptr
+               ? kNotCached
+               : ResolveCached(description, memory->launches, CurrentLibraryCall::Get());
+  }
 
   // cuFuncSetBlockShape and cuFuncSetSharedSize: what legacy launches of the function take.
   void OnBlockShape(CUfunction function, const uint32_t (&block)[3]);
@@ -98,21 +102,28 @@ class Sites {
   void ForgetHandles() { generation_.store(NewGeneration(), std::memory_order_relaxed); }
   uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
 
-  // CUPTI names a module by id and cubin, the driver by handle. They meet at the exit of the call
-  // that loaded the module (OnModuleHandle) or, for libraries, which load at their first launch,
-  // when that launch is resolved; if that call loaded exactly one module. Else a kernel's name
-  // decides, where the modules that have a function of this name are all the same cubin, and the
-  // hash is unknown otherwise.
-  static void OnCallEntered();
-  void OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cubin, size_t cubin_bytes);
-  void OnModuleHandle(CUmodule module);
-  void OnModuleUnloaded(CUcontext context, uint32_t module_id);
-  void RememberTensorMap(const void* map_bytes, const trace::TensorMapEntry& description);
+  // modules.h
+  static void OnCallEntered() { Modules::OnCallEntered(); }
+  void OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cubin,
+                      size_t cubin_bytes) {
+    modules_.OnLoaded(context, module_id, cubin, cubin_bytes);
+  }
+  void OnModuleHandle(CUmodule module) { modules_.OnHandle(module); }
+  void OnModuleUnloaded(CUcontext context, uint32_t module_id) {
+    modules_.OnUnloaded(context, module_id);
+    ForgetHandles();
+  }
+  // known_tensor_maps.h
+  void RememberTensorMap(const void* map_bytes, const trace::TensorMapEntry& description) {
+    tensor_maps_.Remember(map_bytes, description);
+  }
   // The same map with another address: its bytes changed, its description did not.
   void RememberReplacedTensorMap(const void* map_bytes, uint32_t id) {
-    if (id != 0) tensor_maps_.Remember(map_bytes, id);
+    tensor_maps_.RememberReplaced(map_bytes, id);
   }
-  uint32_t FindTensorMap(const void* map_bytes) const { return tensor_maps_.Find(map_bytes); }
+  uint32_t FindTensorMap(const void* map_bytes) const {
+    return tensor_maps_.maps().Find(map_bytes);
+  }
 
  private:
   KernelInfo* FindKernel(const LaunchDescription& description);
@@ -120,9 +131,6 @@ class Sites {
   KernelInfo* InternKernelLocked(std::string name, const LoadedModule& module,
                                  ArgumentLayout layout);
   CUmodule ModuleOf(CUfunction function) const;
-  LoadedModule FindModuleLocked(CUmodule handle);
-  // Of a kernel by its name: what all loaded modules with a function of this name agree on.
-  LoadedModule FindModuleByNameLocked(std::string_view kernel) const;
   // A site, and what launches are compared with to be of it.
   struct Resolved {
     uint32_t site = 0;
@@ -131,11 +139,6 @@ class Sites {
   };
   Resolved ResolveHashed(const LaunchDescription& description, KernelInfo& kernel,
                          CurrentLibraryCall call);
-  // Tensor maps whose encoding was not seen are remembered by what their bytes tell: those at the layout's
-  // known places, or those anywhere.
-  void LearnMapsAtKnownPlaces(const ArgumentLayout& layout, const ArgumentBytes& arguments);
-  void LearnMapsAnywhere(const ArgumentLayout& layout, const ArgumentBytes& arguments);
-  void LearnMap(const uint8_t* map_bytes);
   Resolved ResolveSlow(const LaunchDescription& description, KernelInfo& kernel,
                        ArgumentBytes& arguments, CurrentLibraryCall call);
   // The launch itself, or, where ranges may make no more sites, as one in '(many)'.
@@ -150,8 +153,8 @@ class Sites {
   RangePaths* const ranges_;
   std::atomic<uint32_t> generation_{NewGeneration()};
   const uint32_t instance_ = NewGeneration();
-  TensorMaps tensor_maps_;
-  LearntTensorMaps learnt_maps_;
+  KnownTensorMaps tensor_maps_;
+  Modules modules_;
 
   // Under the trace's lock.
   struct FunctionEntry {
@@ -173,11 +176,6 @@ class Sites {
   std::deque<SiteInfo> sites_;
   size_t ranged_sites_ = 0, extra_evidence_ = 0;
   bool ranges_reported_ = false;
-  std::unordered_map<std::string, uint32_t> tensor_map_ids_;
-  std::unordered_map<CUmodule, LoadedModule> modules_;
-  // Loaded modules by the hash of each of their functions' names, at most so many entries.
-  static constexpr size_t kMaxModuleFunctions = 1 << 18;
-  std::unordered_multimap<uint64_t, LoadedModule> modules_of_function_;
 };
 
 }  // namespace hotproof::tracer

@@ -1,43 +1,21 @@
 #include "cupti_tracer/core/streams.h"
 
-#include "cupti_tracer/core/thread_cache.h"
+#include "cupti_tracer/core/launch_cache.h"
 
 namespace hotproof::tracer {
 namespace {
-
-struct ThreadCache {
-  static constexpr size_t kStreams = 8;
-  struct {
-    CUcontext context;
-    CUstream stream;
-    uint32_t generation;
-    uint32_t id;
-    bool per_thread;
-  } streams[kStreams];
-  uint32_t next;
-};
 
 constexpr uint32_t kUnknownDevice = UINT32_MAX;
 
 }  // namespace
 
-uint32_t Streams::FindCached(CUcontext context, CUstream stream, bool per_thread) const noexcept {
-  const uint32_t generation = generation_.load(std::memory_order_relaxed);
-  const ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
-  if (cache == nullptr) return 0;
-  for (const auto& entry : cache->streams) {
-    if (entry.stream == stream && entry.context == context && entry.generation == generation &&
-        entry.per_thread == per_thread) {
-      return entry.id;
-    }
-  }
-  return 0;
-}
-
 uint32_t Streams::Find(CUcontext context, uint32_t context_id, CUstream stream, bool per_thread) {
-  if (const uint32_t id = FindCached(context, stream, per_thread)) return id;
+  LaunchMemory* memory = LaunchMemory::Get();
+  StreamCache* cache = memory == nullptr ? nullptr : &memory->streams;
+  if (cache != nullptr) {
+    if (const uint32_t id = FindCached(*cache, context, stream, per_thread)) return id;
+  }
   const uint32_t generation = generation_.load(std::memory_order_relaxed);
-  ThreadCache* cache = ThreadCacheOf<ThreadCache>::Get();
   uint32_t stream_id = 0, device_id = 0;
   if (cupti_.GetStreamIdEx == nullptr ||
       cupti_.GetStreamIdEx(context, stream, per_thread ? 1 : 0, &stream_id) != CUPTI_SUCCESS) {
@@ -50,7 +28,7 @@ uint32_t Streams::Find(CUcontext context, uint32_t context_id, CUstream stream, 
     id = InternLocked(device_id, context_id, stream_id);
   }
   if (cache != nullptr) {
-    cache->streams[cache->next++ % ThreadCache::kStreams] = {context, stream, generation, id,
+    cache->streams[cache->next++ % StreamCache::kStreams] = {context, stream, generation, id,
                                                              per_thread};
   }
   return id;

@@ -15,6 +15,19 @@
 
 namespace hotproof::tracer {
 
+// A thread's last streams. Zeroed memory at first.
+struct StreamCache {
+  static constexpr size_t kStreams = 8;
+  struct {
+    CUcontext context;
+    CUstream stream;
+    uint32_t generation;
+    uint32_t id;
+    bool per_thread;
+  } streams[kStreams];
+  uint32_t next;
+};
+
 class Streams {
  public:
   Streams(TraceFile& file, const Cupti& cupti, const Driver& driver)
@@ -22,8 +35,19 @@ class Streams {
 
   // The Stream id of a launch; 0 if CUPTI does not know the stream.
   uint32_t Find(CUcontext context, uint32_t context_id, CUstream stream, bool per_thread);
-  // The same if this thread has asked lately, else 0. Never waits, never throws.
-  uint32_t FindCached(CUcontext context, CUstream stream, bool per_thread) const noexcept;
+  // The same if this thread, whose cache it is, has asked lately, else 0. Never waits, never
+  // throws.
+  uint32_t FindCached(const StreamCache& cache, CUcontext context, CUstream stream,
+                      bool per_thread) const noexcept {
+    const uint32_t generation = generation_.load(std::memory_order_relaxed);
+    for (const auto& entry : cache.streams) {
+      if (entry.stream == stream && entry.context == context && entry.generation == generation &&
+          entry.per_thread == per_thread) {
+        return entry.id;
+      }
+    }
+    return 0;
+  }
   // The same for a stream of a context that is not the calling thread's. Asks the driver each time.
   uint32_t FindAnywhere(CUstream stream);
   // Of a record. Trace lock held.

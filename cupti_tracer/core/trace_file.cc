@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace hotproof::tracer {
 namespace {
@@ -27,16 +28,10 @@ uint64_t RealtimeNs() { return ReadClock(CLOCK_REALTIME); }
 uint64_t MonotonicNs() { return ReadClock(CLOCK_MONOTONIC); }
 
 TraceFile::TraceFile(const std::string& directory, const std::string& stem)
-    : path_(directory + "/" + stem + ".hpt"), counters_name_(stem + ".hpc") {
-  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    error_ = "cannot make folder " + directory + ": " + std::strerror(errno);
-    return;
-  }
-  folder_ = open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (folder_ < 0) {
-    error_ = "cannot open folder " + directory + ": " + std::strerror(errno);
-    return;
-  }
+    : folder_path_(directory),
+      path_(directory + "/" + stem + ".hpt"),
+      counters_name_(stem + ".hpc") {
+  if (!OpenFolder()) return;
   const int file = openat(folder_, (stem + ".hpt").c_str(),
                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file >= 0) {
@@ -44,6 +39,26 @@ TraceFile::TraceFile(const std::string& directory, const std::string& stem)
   } else {
     error_ = "cannot create " + path_ + ": " + std::strerror(errno);
   }
+}
+
+bool TraceFile::OpenFolder() {
+  if (mkdir(folder_path_.c_str(), 0700) != 0 && errno != EEXIST) {
+    error_ = "cannot make folder " + folder_path_ + ": " + std::strerror(errno);
+    return false;
+  }
+  const int folder = open(folder_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) {
+    error_ = "cannot open folder " + folder_path_ + ": " + std::strerror(errno);
+    return false;
+  }
+  if (folder_ < 0) {
+    folder_ = folder;
+    return true;
+  }
+  // Under the same number: others know it by that.
+  const bool replaced = dup3(folder, folder_, O_CLOEXEC) >= 0;
+  close(folder);
+  return replaced;
 }
 
 TraceFile::~TraceFile() {
@@ -54,6 +69,11 @@ void TraceFile::OpenCounters(uint32_t pid, uint64_t process_start_ticks) {
   std::lock_guard lock(mutex_);
   counters_ = std::make_unique<trace::CounterTable>(folder_, counters_name_.c_str(), kSiteSlots,
                                                     kGraphSlots, pid, process_start_ticks);
+  struct stat status;
+  if (counters_->on_disk() &&
+      fstatat(folder_, counters_name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    counters_inode_ = status.st_ino;
+  }
 }
 
 std::string TraceFile::counters_file_name() const {
@@ -72,13 +92,17 @@ bool TraceFile::NoteLocked(trace::WriteResult result) {
 }
 
 void TraceFile::FlushTablesLocked() {
-  if (writer_ != nullptr) NoteLocked(writer_->FlushTables(CounterViewNow()));
+  // Each launch of a new kernel would try again, on the program's own thread.
+  if (writer_ == nullptr || disk_failed()) return;
+  NoteLocked(writer_->FlushTables(CounterViewNow()));
 }
 
 bool TraceFile::FlushLocked() {
   if (writer_ == nullptr) return true;
   WriteProblemCountsLocked();
+  const size_t launches = writer_->pending_launches();
   const bool ok = NoteLocked(writer_->Flush(CounterViewNow()));
+  if (!ok) launches_unlisted_ += launches;
   if (counters_ != nullptr) counters_->header()->records_written = writer_->records_written();
   return ok;
 }
@@ -88,18 +112,23 @@ bool TraceFile::Flush() {
   {
     std::lock_guard lock(mutex_);
     ok = FlushLocked();
-    if (ok) tried = RotateIfDueLocked();
+    if (ok) {
+      disk_failed_.store(false);
+      tried = RotateIfDueLocked();
+    }
   }
   if (tried) rotation_->TrimFolder();
+  if (rotation_ != nullptr && !(rotation_->FileStands(*writer_) && CountersStand())) GoOnElsewhere();
   return ok;
 }
 
 void TraceFile::SetRotation(const RotationLimits& limits) {
   std::lock_guard lock(mutex_);
-  if (writer_ == nullptr || !limits.any()) return;
+  if (writer_ == nullptr) return;
   const std::string name = path_.substr(path_.rfind('/') + 1);
   rotation_ = std::make_unique<Rotation>(limits, folder_, name.substr(0, name.rfind('.')), MonotonicNs());
-  writer_->KeepForNextFile();
+  rotates_ = limits.any();
+  if (rotates_) writer_->KeepForNextFile();
 }
 
 bool TraceFile::RotateIfDueLocked() {
@@ -109,6 +138,46 @@ bool TraceFile::RotateIfDueLocked() {
     CountProblemLocked(ProblemKind::kRotationFailed, rotation_->why());
   }
   return true;
+}
+
+bool TraceFile::CountersStand() const {
+  if (counters_inode_ == 0) return true;
+  struct stat status;
+  return fstatat(folder_, counters_name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0
+             ? status.st_ino == counters_inode_
+             : errno != ENOENT && errno != ENOTDIR;
+}
+
+// Somebody has taken files away under our hands, or the whole folder. One that rotates knows all that
+// a new file has to begin with.
+void TraceFile::GoOnElsewhere() {
+  if (!rotates_) {
+    if (std::exchange(moved_said_, true)) return;
+    notice_ = path_ + " or its counters were removed; what comes is not kept (--rotate-size would begin anew)";
+    return;
+  }
+  const uint64_t now_ns = MonotonicNs();
+  if (!rotation_->MayTry(now_ns)) return;
+  std::lock_guard lock(mutex_);
+  struct stat status, by_name;
+  if (fstat(folder_, &status) != 0 || stat(folder_path_.c_str(), &by_name) != 0 ||
+      status.st_dev != by_name.st_dev || status.st_ino != by_name.st_ino) {
+    OpenFolder();
+  }
+  bool again = true;
+  if (!rotation_->FileStands(*writer_)) {
+    again = rotation_->BeginAgain(*writer_, now_ns);
+    if (!again) CountProblemLocked(ProblemKind::kRotationFailed, rotation_->why());
+  }
+  if (again && !CountersStand()) {
+    again = counters_->Renew(folder_, counters_name_.c_str()) == 0;
+    if (again && fstatat(folder_, counters_name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+      counters_inode_ = status.st_ino;
+    }
+  }
+  if (std::exchange(moved_said_, true)) return;
+  notice_ = path_ + (again ? " was removed; the trace goes on in a new file, the old one's times are lost"
+                           : " was removed, and no new file can be begun; it is tried again");
 }
 
 void TraceFile::SnapshotLocked(SnapshotReason reason, uint64_t correlation_id, uint32_t graph_id,
@@ -140,6 +209,10 @@ void TraceFile::CountProblem(ProblemKind kind, std::string_view detail) {
 }
 
 void TraceFile::WriteProblemCountsLocked() {
+  if (launches_unlisted_ != launches_unlisted_reported_) {
+    launches_unlisted_reported_ = launches_unlisted_;
+    AddProblemLocked(ProblemKind::kLaunchEntriesDropped, launches_unlisted_, "not written");
+  }
   for (auto& [key, problem] : problem_counts_) {
     if (problem.written == problem.count) continue;
     problem.written = problem.count;

@@ -4,6 +4,8 @@
 // driver.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <map>
 #include <memory>
@@ -77,9 +79,12 @@ class TraceFile {
   // Null when there is no file: callers skip what they would have written.
   trace::Writer* writer_locked() { return writer_.get(); }
   void FlushTablesLocked();
-  // Called from the flush thread. False: timing should stop (disk full or failing).
+  // Called from the flush thread, which alone finds out that the disk takes something again. False: what
+  // is recorded meanwhile cannot be kept (disk full or failing).
   bool Flush();
   bool FlushLocked();
+  // Something the user should hear of once, if there is news; else "".
+  std::string TakeNotice() { return std::exchange(notice_, {}); }
 
   // Snapshots the counters into the trace and puts it on disk at once.
   void SnapshotLocked(SnapshotReason reason, uint64_t correlation_id, uint32_t graph_id,
@@ -104,14 +109,24 @@ class TraceFile {
   bool NoteLocked(trace::WriteResult result);
   void WriteProblemCountsLocked();
   bool RotateIfDueLocked();  // whether it was tried
+  void GoOnElsewhere();
+  bool OpenFolder();
+  bool CountersStand() const;
 
   std::mutex mutex_;
   std::unique_ptr<trace::Writer> writer_;
   std::unique_ptr<trace::CounterTable> counters_;
   std::unique_ptr<Rotation> rotation_;
   int folder_ = -1;
-  std::string path_, counters_name_, error_;
+  std::string folder_path_, path_, counters_name_, error_;
   std::atomic<bool> disk_failed_{false};
+  // Of the flush thread.
+  std::string notice_;
+  bool moved_said_ = false;
+  // Under the lock.
+  bool rotates_ = false;
+  ino_t counters_inode_ = 0;
+  uint64_t launches_unlisted_ = 0, launches_unlisted_reported_ = 0;
   struct ProblemCount {
     uint64_t count = 0, written = 0;
   };

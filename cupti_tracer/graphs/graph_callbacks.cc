@@ -24,13 +24,14 @@ bool IsInstantiation(CUpti_CallbackId id) {
 }
 
 void OnNodeCreated(Session& session, const CUpti_GraphData& graph) {
-  if (!current_call.active) return;  // inside an instantiation: clones are reported as such
+  CurrentCall& call = callback_thread.call;
+  if (!call.active) return;  // inside an instantiation: clones are reported as such
   LaunchDescription description;
-  if (IsKernelLaunch(current_call.id)) {
-    current_call.captured = true;
-    description = DescribeLaunch(current_call.id, current_call.data, 0);
+  if (IsKernelLaunch(call.id)) {
+    call.captured = true;
+    description = DescribeLaunch(call.id, call.params, call.symbol_name, 0);
     description.captured = true;
-  } else if (!DescribeKernelNode(current_call.id, current_call.data.functionParams, description)) {
+  } else if (!DescribeKernelNode(call.id, call.params, description)) {
     return;
   }
   session.OnContext();  // library kernels make graphs before any context

@@ -2,53 +2,10 @@
 // function whatever happens; in a traced process the call's description goes with the kernels that
 // it launches. Every entry point exists with 32- and with 64-bit extents (suffix _64).
 
-#include "cupti_tracer/interpose/cublas.h"
+#include "cupti_tracer/interpose/cublas_calls.h"
 
 namespace hotproof::tracer {
 namespace {
-
-constexpr char kLibrary[] = "libcublas.so";
-
-trace::LibraryCallEntry Describe(const char* entry_point, int transa, int transb, int64_t m,
-                                 int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldd) {
-  trace::LibraryCallEntry call;
-  call.entry_point = entry_point;
-  call.numbers.m = static_cast<uint64_t>(m);
-  call.numbers.n = static_cast<uint64_t>(n);
-  call.numbers.k = static_cast<uint64_t>(k);
-  call.numbers.operation_a = static_cast<uint32_t>(transa);
-  call.numbers.operation_b = static_cast<uint32_t>(transb);
-  call.numbers.lda = static_cast<uint64_t>(lda);
-  call.numbers.ldb = static_cast<uint64_t>(ldb);
-  call.numbers.ldd = static_cast<uint64_t>(ldd);
-  return call;
-}
-
-void SetTypes(trace::LibraryCallEntry& call, int a, int b, int d, uint32_t compute) {
-  call.numbers.a_type = Known(a);
-  call.numbers.b_type = Known(b);
-  call.numbers.c_type = call.numbers.d_type = Known(d);
-  call.numbers.compute_type = compute;
-}
-
-void SetBatch(trace::LibraryCallEntry& call, int64_t batch, int64_t a, int64_t b, int64_t d) {
-  call.numbers.batch = static_cast<uint64_t>(batch);
-  call.numbers.stride_a = static_cast<uint64_t>(a);
-  call.numbers.stride_b = static_cast<uint64_t>(b);
-  call.numbers.stride_d = static_cast<uint64_t>(d);
-}
-
-// Calls the real function, inside a scope if `describe` has something to say.
-template <typename Function, typename Describer, typename... Args>
-int Forward(RealFunction& real, const void* caller, const void* self, Describer&& describe,
-            Args... args) {
-  auto* function = reinterpret_cast<Function*>(real.For(caller, self));
-  if (function == nullptr) return kCublasStatusNotSupported;
-  if (!WantsLibraryCall()) return function(args...);
-  const trace::LibraryCallEntry call = describe();
-  const LibraryCallScope scope(call);
-  return function(args...);
-}
 
 // The groups' common extents; absent (0) where groups differ.
 template <typename Int>
@@ -77,18 +34,6 @@ trace::LibraryCallEntry DescribeGroups(const char* entry_point, const int* trans
 }
 
 }  // namespace
-
-#define HOTPROOF_FORWARD(NAME, DESCRIBE, ...)                       \
-  static constinit RealFunction real(#NAME, kLibrary);              \
-  return Forward<decltype(NAME)>(real, __builtin_return_address(0), \
-                                 reinterpret_cast<const void*>(&NAME), DESCRIBE, __VA_ARGS__)
-
-#define HOTPROOF_DESCRIBED(NAME, LDA, LDB, LDD, MORE)                    \
-  [&] {                                                                  \
-    auto call = Describe(#NAME, transa, transb, m, n, k, LDA, LDB, LDD); \
-    MORE;                                                                \
-    return call;                                                         \
-  }
 
 // cublasGemmEx, cublasGemmStridedBatchedEx, cublasGemmBatchedEx, cublasGemmGroupedBatchedEx.
 #define HOTPROOF_GEMM_EX(SUFFIX, Int)                                                              \
@@ -147,51 +92,88 @@ trace::LibraryCallEntry DescribeGroups(const char* entry_point, const int* trans
         ldc, group_count, group_size, compute_type);                                               \
   }
 
-// cublas<T>gemm, <T>gemmStridedBatched, <T>gemmBatched: PLAIN is the name of the first, which has a
-// version in it for most types.
-#define HOTPROOF_GEMM(PLAIN, T, SUFFIX, Int, Scalar, TYPE)                                         \
-  HOTPROOF_INTERPOSE int PLAIN##SUFFIX(void* handle, int transa, int transb, Int m, Int n, Int k,  \
-                                       const Scalar* alpha, const Scalar* a, Int lda,              \
-                                       const Scalar* b, Int ldb, const Scalar* beta, Scalar* c,    \
-                                       Int ldc) {                                                  \
-    HOTPROOF_FORWARD(                                                                              \
-        PLAIN##SUFFIX,                                                                             \
-        HOTPROOF_DESCRIBED(PLAIN##SUFFIX, lda, ldb, ldc, SetTypes(call, TYPE, TYPE, TYPE, 0)),     \
-        handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                     \
-  }                                                                                                \
-  HOTPROOF_INTERPOSE int cublas##T##gemmStridedBatched##SUFFIX(                                    \
+// cublas<T>gemm, <T>gemmStridedBatched, <T>gemmBatched: STEM, and PLAIN is the name of the first,
+// which has a version in it for most types.
+#define HOTPROOF_PLAIN_GEMM(PLAIN, SUFFIX, Int, Scalar, TYPE)                                     \
+  HOTPROOF_INTERPOSE int PLAIN##SUFFIX(void* handle, int transa, int transb, Int m, Int n, Int k, \
+                                       const Scalar* alpha, const Scalar* a, Int lda,             \
+                                       const Scalar* b, Int ldb, const Scalar* beta, Scalar* c,   \
+                                       Int ldc) {                                                 \
+    HOTPROOF_FORWARD(                                                                             \
+        PLAIN##SUFFIX,                                                                            \
+        HOTPROOF_DESCRIBED(PLAIN##SUFFIX, lda, ldb, ldc, SetTypes(call, TYPE, TYPE, TYPE, 0)),    \
+        handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                    \
+  }
+
+#define HOTPROOF_GEMM(PLAIN, STEM, SUFFIX, Int, Scalar, TYPE)                                      \
+  HOTPROOF_PLAIN_GEMM(PLAIN, SUFFIX, Int, Scalar, TYPE)                                            \
+  HOTPROOF_INTERPOSE int STEM##StridedBatched##SUFFIX(                                             \
       void* handle, int transa, int transb, Int m, Int n, Int k, const Scalar* alpha,              \
       const Scalar* a, Int lda, long long a_stride, const Scalar* b, Int ldb, long long b_stride,  \
       const Scalar* beta, Scalar* c, Int ldc, long long c_stride, Int batch) {                     \
-    HOTPROOF_FORWARD(cublas##T##gemmStridedBatched##SUFFIX,                                        \
-                     HOTPROOF_DESCRIBED(cublas##T##gemmStridedBatched##SUFFIX, lda, ldb, ldc,      \
+    HOTPROOF_FORWARD(STEM##StridedBatched##SUFFIX,                                                 \
+                     HOTPROOF_DESCRIBED(STEM##StridedBatched##SUFFIX, lda, ldb, ldc,               \
                                         (SetTypes(call, TYPE, TYPE, TYPE, 0),                      \
                                          SetBatch(call, batch, a_stride, b_stride, c_stride))),    \
                      handle, transa, transb, m, n, k, alpha, a, lda, a_stride, b, ldb, b_stride,   \
                      beta, c, ldc, c_stride, batch);                                               \
   }                                                                                                \
-  HOTPROOF_INTERPOSE int cublas##T##gemmBatched##SUFFIX(                                           \
+  HOTPROOF_INTERPOSE int STEM##Batched##SUFFIX(                                                    \
       void* handle, int transa, int transb, Int m, Int n, Int k, const Scalar* alpha,              \
       const Scalar* const* a, Int lda, const Scalar* const* b, Int ldb, const Scalar* beta,        \
       Scalar* const* c, Int ldc, Int batch) {                                                      \
     HOTPROOF_FORWARD(                                                                              \
-        cublas##T##gemmBatched##SUFFIX,                                                            \
-        HOTPROOF_DESCRIBED(cublas##T##gemmBatched##SUFFIX, lda, ldb, ldc,                          \
+        STEM##Batched##SUFFIX,                                                                     \
+        HOTPROOF_DESCRIBED(STEM##Batched##SUFFIX, lda, ldb, ldc,                                   \
                            (SetTypes(call, TYPE, TYPE, TYPE, 0), SetBatch(call, batch, 0, 0, 0))), \
         handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch);              \
   }
 
-HOTPROOF_GEMM_EX(, int)
-HOTPROOF_GEMM_EX(_64, int64_t)
-HOTPROOF_GEMM(cublasSgemm_v2, S, , int, float, kCudaR32F)
-HOTPROOF_GEMM(cublasSgemm_v2, S, _64, int64_t, float, kCudaR32F)
-HOTPROOF_GEMM(cublasDgemm_v2, D, , int, double, kCudaR64F)
-HOTPROOF_GEMM(cublasDgemm_v2, D, _64, int64_t, double, kCudaR64F)
-HOTPROOF_GEMM(cublasHgemm, H, , int, uint16_t, kCudaR16F)
-HOTPROOF_GEMM(cublasHgemm, H, _64, int64_t, uint16_t, kCudaR16F)
-HOTPROOF_GEMM(cublasCgemm_v2, C, , int, void, kCudaC32F)
-HOTPROOF_GEMM(cublasCgemm_v2, C, _64, int64_t, void, kCudaC32F)
-HOTPROOF_GEMM(cublasZgemm_v2, Z, , int, void, kCudaC64F)
-HOTPROOF_GEMM(cublasZgemm_v2, Z, _64, int64_t, void, kCudaC64F)
+// cublasSgemmEx, cublasCgemmEx: types of their own for A, B and D, scalars of the compute type.
+#define HOTPROOF_TYPED_GEMM(NAME, Int, Scalar)                                                    \
+  HOTPROOF_INTERPOSE int NAME(void* handle, int transa, int transb, Int m, Int n, Int k,          \
+                              const Scalar* alpha, const void* a, int a_type, Int lda,            \
+                              const void* b, int b_type, Int ldb, const Scalar* beta, void* c,    \
+                              int c_type, Int ldc) {                                              \
+    HOTPROOF_FORWARD(                                                                             \
+        NAME, HOTPROOF_DESCRIBED(NAME, lda, ldb, ldc, SetTypes(call, a_type, b_type, c_type, 0)), \
+        handle, transa, transb, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type,  \
+        ldc);                                                                                     \
+  }
+
+#define HOTPROOF_GROUPED_GEMM(NAME, Int, Scalar, TYPE)                                          \
+  HOTPROOF_INTERPOSE int NAME(void* handle, const int* transa, const int* transb, const Int* m, \
+                              const Int* n, const Int* k, const Scalar* alpha,                  \
+                              const Scalar* const* a, const Int* lda, const Scalar* const* b,   \
+                              const Int* ldb, const Scalar* beta, Scalar* const* c,             \
+                              const Int* ldc, Int group_count, const Int* group_size) {         \
+    HOTPROOF_FORWARD(                                                                           \
+        NAME,                                                                                   \
+        [&] {                                                                                   \
+          auto call = DescribeGroups(#NAME, transa, transb, m, n, k, group_count, group_size);  \
+          SetTypes(call, TYPE, TYPE, TYPE, 0);                                                  \
+          return call;                                                                          \
+        },                                                                                      \
+        handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, group_count,      \
+        group_size);                                                                            \
+  }
+
+#define HOTPROOF_ALL(SUFFIX, Int)                                                 \
+  HOTPROOF_GEMM_EX(SUFFIX, Int)                                                   \
+  HOTPROOF_GEMM(cublasSgemm_v2, cublasSgemm, SUFFIX, Int, float, kCudaR32F)       \
+  HOTPROOF_GEMM(cublasDgemm_v2, cublasDgemm, SUFFIX, Int, double, kCudaR64F)      \
+  HOTPROOF_GEMM(cublasHgemm, cublasHgemm, SUFFIX, Int, uint16_t, kCudaR16F)       \
+  HOTPROOF_GEMM(cublasCgemm_v2, cublasCgemm, SUFFIX, Int, void, kCudaC32F)        \
+  HOTPROOF_GEMM(cublasZgemm_v2, cublasZgemm, SUFFIX, Int, void, kCudaC64F)        \
+  HOTPROOF_GEMM(cublasCgemm3m, cublasCgemm3m, SUFFIX, Int, void, kCudaC32F)       \
+  HOTPROOF_PLAIN_GEMM(cublasZgemm3m, SUFFIX, Int, void, kCudaC64F)                \
+  HOTPROOF_TYPED_GEMM(cublasSgemmEx##SUFFIX, Int, float)                          \
+  HOTPROOF_TYPED_GEMM(cublasCgemmEx##SUFFIX, Int, void)                           \
+  HOTPROOF_TYPED_GEMM(cublasCgemm3mEx##SUFFIX, Int, void)                         \
+  HOTPROOF_GROUPED_GEMM(cublasSgemmGroupedBatched##SUFFIX, Int, float, kCudaR32F) \
+  HOTPROOF_GROUPED_GEMM(cublasDgemmGroupedBatched##SUFFIX, Int, double, kCudaR64F)
+
+HOTPROOF_ALL(, int)
+HOTPROOF_ALL(_64, int64_t)
 
 }  // namespace hotproof::tracer

@@ -21,6 +21,7 @@ enum CudaDataType : uint32_t {
   kCudaR16F = 2,
   kCudaC32F = 4,
   kCudaC64F = 5,
+  kCudaR16BF = 14,
 };
 
 // Enumerations that have a meaning for 0 are stored plus 1.

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 
+#include "tests/device/forwarding_cupti/argument_log.h"
 #include "tests/device/forwarding_cupti/callback_log.h"
 #include "tests/device/forwarding_cupti/log.h"
 #include "tests/device/forwarding_cupti/real_cupti.h"
@@ -27,6 +28,12 @@ CUpti_BuffersCallbackCompleteFunc g_completed = nullptr;
 
 void CUPTIAPI OnCallback(void* userdata, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                          const void* data) {
+  if (LogsArguments()) {
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+      LogArguments(id, *static_cast<const CUpti_CallbackData*>(data));
+    }
+    return g_client.callback(userdata, domain, id, data);
+  }
   const auto* api = static_cast<const CUpti_CallbackData*>(data);
   const bool is_api = domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API;
   if (is_api && api->callbackSite == CUPTI_API_EXIT) --Depth();
@@ -55,6 +62,7 @@ void CUPTIAPI OnCallback(void* userdata, CUpti_CallbackDomain domain, CUpti_Call
 
 void CUPTIAPI OnBufferRequested(uint8_t** buffer, size_t* size, size_t* max_records) {
   g_requested(buffer, size, max_records);
+  if (LogsArguments()) return;
   Line("requested")
       .Hex("buffer", reinterpret_cast<uint64_t>(*buffer))
       .Uint("size", *size)
@@ -82,6 +90,7 @@ void LogNames(const CUpti_Activity* record) {
 
 void CUPTIAPI OnBufferCompleted(CUcontext context, uint32_t stream_id, uint8_t* buffer, size_t size,
                                 size_t valid_size) {
+  if (LogsArguments()) return g_completed(context, stream_id, buffer, size, valid_size);
   const uint64_t offset = AppendRaw(buffer, valid_size);
   std::string offsets = "[";
   CUpti_Activity* record = nullptr;
