@@ -1,11 +1,13 @@
 #!/bin/bash
 # On a machine with a GPU and torch (vLLM and FlashInfer for their libraries), from anywhere:
-#   run_shapes.sh HOTPROOF OUT [SEED]
+#   run_shapes.sh HOTPROOF OUT [SEED [LIBRARY...]]
 # Traces shapes_program.py, a process for each library, side by side, and compares every recorded shape with what
 # was asked for. OUT must not exist. Exit code 0: every library that is there is right, and at least one is.
 set -u -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 hotproof=$1 out=$2 seed=${3:-1}
+libraries=("${@:4}")
+[ "${#libraries[@]}" -gt 0 ] || read -ra libraries < <(python3 "$here/shapes_program.py" --list)
 mkdir "$out" || exit 2
 
 trace_library() {
@@ -18,7 +20,7 @@ trace_library() {
 }
 
 declare -A pids
-for library in $(python3 "$here/shapes_program.py" --list); do
+for library in "${libraries[@]}"; do
   trace_library "$library" & pids[$library]=$!
 done
 right=0 wrong=0

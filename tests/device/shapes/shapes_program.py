@@ -4,69 +4,18 @@ graph, and writes what it asked for. Run under the tracer; compare_shapes.py hol
     hotproof run -o DIR -- python3 shapes_program.py ASKED.json [SEED [LIBRARY]]
     python3 shapes_program.py --list
 
-ASKED.json: [{"library", "paths", "m", "n", "k", "batch", "launches"}]: D[m,n] = A[m,k] x B[n,k]^T, row-major D.
-The same shape is never asked of two libraries in one run. A library that cannot be used is named on stderr;
-exit code 3 if it is the one that was asked for.
+ASKED.json: rows as asking.py describes them. A library that cannot be used is named on stderr; exit code 3 if it
+is the one that was asked for.
 """
-import collections
 import ctypes
 import json
 import os
-import random
 import sys
 
 import torch
 
-BF16, E4M3 = torch.bfloat16, torch.float8_e4m3fn
-EAGER, REPLAYS = 9, 3  # launches of a shape: EAGER, and one captured that is replayed
-
-
-def randn(*shape, dtype=BF16):
-    return torch.randn(*shape, device="cuda").to(dtype)
-
-
-class Asked:
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.taken, self.rows = set(), collections.OrderedDict()
-
-    def shapes(self, count, n_step, k_step, m_step=1, max_m=4096, n_steps=256, k_steps=64):
-        """Shapes that nobody has yet: M 1..max_m, N and K ragged as far as the library allows."""
-        while count:
-            m = 1 if self.random.random() < 0.05 else m_step * self.random.randint(1, max_m // m_step)
-            n, k = n_step * self.random.randint(1, n_steps), k_step * self.random.randint(1, k_steps)
-            m = max(m, m_step)
-            if (m, n, k) in self.taken:
-                continue
-            self.taken.add((m, n, k))
-            count -= 1
-            yield m, n, k
-
-    def shapes_of_few_weights(self, weights, per_weight, max_m, m_step=1):
-        """As shapes(), for libraries that compile a kernel for each N and K."""
-        for _, n, k in list(self.shapes(weights, 128, 128, n_steps=64, k_steps=32)):
-            for _ in range(per_weight):
-                m = m_step * self.random.randint(1, max_m // m_step)
-                if (m, n, k) not in self.taken:
-                    self.taken.add((m, n, k))
-                    yield m, n, k
-
-    def launch(self, library, paths, m, n, k, call, batch=1):
-        for _ in range(EAGER):
-            call()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            call()
-        for _ in range(REPLAYS):
-            graph.replay()
-        torch.cuda.synchronize()
-        self.rows[library, m, n, k, batch] = {
-            "library": library, "paths": paths, "m": m, "n": n, "k": k, "batch": batch,
-            "launches": EAGER + REPLAYS}
-
-
-CUBLAS = ["cublas", "cublaslt"]
+import more_shapes
+from asking import BF16, CUBLAS, E4M3, Asked, randn
 
 
 def cublas(asked):
@@ -193,7 +142,8 @@ def ours(asked):
 
 
 LIBRARIES = {function.__name__: function for function in (
-    cublas, cublaslt, torch_cutlass, vllm_cutlass, vllm_triton, deep_gemm, flashinfer, ours)}
+    cublas, cublaslt, torch_cutlass, vllm_cutlass, vllm_triton, deep_gemm, flashinfer, ours,
+    *more_shapes.FUNCTIONS)}
 
 
 def main():
@@ -205,7 +155,7 @@ def main():
     for name in sys.argv[3:4] or LIBRARIES:
         try:
             LIBRARIES[name](asked)
-        except (ImportError, OSError, AttributeError, RuntimeError, TypeError) as error:
+        except (ImportError, OSError, AttributeError, RuntimeError, TypeError, ValueError, AssertionError) as error:
             absent += 1
             print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
     with open(sys.argv[1], "w") as out:
