@@ -55,7 +55,7 @@ def main(paths):
             targets = reader.sums(chunk.get("launches", {}).get("targets", []), reader.MASK32)
             if len(targets) < 500 or any(target % 2 for target in targets):
                 continue
-            launches, records, _ = trace.columns(statistics_of, chunk)
+            launches, records, _ = (reader.launches_of(chunk), *reader.records_of(trace, statistics_of, chunk))
             if len(records) >= 500 and not any(record[1] % 2 for record in records):
                 launches_seen += len(launches)
                 take(launches, records, found)

@@ -1,4 +1,4 @@
-"""Compares second_reader.py with the C++ reader, line by line, on generated, damaged and shipped
+"""Compares second_reader.py and the modules beside it with the C++ reader, line by line, on generated, damaged and shipped
 traces. Sets up what the second reader needs in a virtual environment of the build folder.
 
 Usage: second_reader_test.py DUMP_TRACE MAKE_TRACE BUILD_FOLDER SOURCE_FOLDER
@@ -43,7 +43,7 @@ def compare(name, first, second):
 
 def main(dump_trace, make_trace, build, source):
     python = interpreter(build)
-    second_reader = os.path.join(os.path.dirname(os.path.abspath(__file__)), "second_reader.py")
+    second_reader = os.path.join(os.path.dirname(os.path.abspath(__file__)), "second_reader_dump.py")
 
     def check(name, path):
         lines = compare(name, [dump_trace, path], [python, second_reader, path])

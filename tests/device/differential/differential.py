@@ -17,6 +17,7 @@ sys.path[:0] = [os.path.join(HERE, "..", "forwarding_cupti"), os.path.join(HERE,
 import operations  # noqa: E402
 import records  # noqa: E402
 import second_reader  # noqa: E402
+import second_reader_rotation  # noqa: E402
 
 # (field of CUpti_ActivityKernel10, where the trace has it). A None says why it is not kept.
 FIELDS = [
@@ -84,8 +85,8 @@ def trace_rows(trace):
         graph["_nodes"] = second_reader.sums(graph.get("node_ids", []), second_reader.MASK64)
     rows, launches = [], []
     for _, statistics, chunk in trace.chunks:
-        listed, timed, untimed = trace.columns(statistics, chunk)
-        launches += [launch[0] & second_reader.MASK32 for launch in listed]
+        timed, untimed = second_reader.records_of(trace, statistics, chunk)
+        launches += [launch[0] & second_reader.MASK32 for launch in second_reader.launches_of(chunk)]
         rows += [trace_row(trace, record) for record in timed + untimed]
     return rows, launches
 
@@ -149,7 +150,7 @@ def explain(raw, kept):
 
 def compare(trace_path, log_path):
     """(lines to print, whether equal)."""
-    trace, log = second_reader.Trace(trace_path), records.Log(log_path)
+    trace, log = second_reader_rotation.Trace(trace_path), records.Log(log_path)
     raw = list(raw_rows(log))
     kept, listed = trace_rows(trace)
     # A record without a valid time is kept without one.

@@ -3,6 +3,7 @@ trace has them, as tuples of the same fields; used by differential.py.
 """
 import records
 import second_reader
+from second_reader_operations import operations_of
 
 MEMCPY, MEMSET, SYNCHRONIZATION, EVENT_RECORD = 1, 2, 3, 4  # trace.proto's OperationKind
 
@@ -51,7 +52,7 @@ def raw_rows(log):
 
 def trace_rows(trace):
     for _, statistics, chunk in trace.chunks:
-        for row in trace.operations(statistics, chunk):
+        for row in operations_of(statistics, chunk):
             of = trace.tables["operation_classes"][row[0]]
             stream = trace.tables["streams"].get(row[2], {})
             values = {"correlation": row[1] & second_reader.MASK32, "start": row[3], "end": row[4],
