@@ -216,6 +216,8 @@ void AddMatchFindings(const LaunchMatching::Result& matched, const SlotTimes::Re
   findings.AddIf(matched.records_without_launch, Finding::kRecordsWithoutLaunch);
   findings.AddIf(matched.records_without_site, Finding::kRecordsWithoutSite);
   findings.AddIf(times.forgotten_gaps, Finding::kGapsForgotten);
+  findings.AddIf(times.durations[0].too_many() + times.durations[1].too_many(),
+                 Finding::kDurationsLeftOut);
   if (total.expected > counted) {
     findings.Add(
         LossOf(Finding::kCountersDisagree), total.expected - counted,

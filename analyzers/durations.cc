@@ -27,25 +27,38 @@ uint64_t Durations::QuantileNs(double q) const {
   return 0;
 }
 
-void SiteDurations::Histogram::Cover(uint32_t bucket) {
+uint64_t& SiteDurations::Cover(Histogram& histogram, uint32_t bucket) {
+  if (too_many_) return nowhere_;
   constexpr uint32_t kPerBlock = DurationBucket::kPerBlock;
+  const uint32_t first = histogram.first, size = histogram.size;
   const uint32_t begin = bucket / kPerBlock * kPerBlock, end = begin + kPerBlock;
   const uint32_t from = size == 0 ? begin : std::min(first, begin);
   const uint32_t to = size == 0 ? end : std::max(first + size, end);
+  blocks_ += (to - from - size) / kPerBlock;
+  if (blocks_ > kMaxBlocks) {
+    GiveUp();
+    return nowhere_;
+  }
   auto wider = std::make_unique<uint64_t[]>(to - from);
-  if (size != 0) std::copy_n(counts.get(), size, &wider[first - from]);
-  counts = std::move(wider);
-  first = from;
-  size = to - from;
+  if (size != 0) std::copy_n(histogram.counts.get(), size, &wider[first - from]);
+  histogram = {std::move(wider), from, to - from};
+  return histogram.counts[bucket - from];
+}
+
+void SiteDurations::GiveUp() {
+  too_many_ = true;
+  for (Histogram& histogram : histograms_) histogram = {};
 }
 
 void SiteDurations::Merge(const SiteDurations& other) {
-  for (size_t site = 0; site < histograms_.size(); ++site) {
+  if (other.too_many_) GiveUp();
+  for (size_t site = 0; site < histograms_.size() && !too_many_; ++site) {
     const Histogram& theirs = other.histograms_[site];
     if (theirs.size == 0) continue;
+    At(site, theirs.first);
+    At(site, theirs.first + theirs.size - 1);
+    if (too_many_) break;
     Histogram& mine = histograms_[site];
-    mine.At(theirs.first);
-    mine.At(theirs.first + theirs.size - 1);
     uint64_t* const to = &mine.counts[theirs.first - mine.first];
     for (uint32_t i = 0; i < theirs.size; ++i) to[i] += theirs.counts[i];
   }

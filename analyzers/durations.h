@@ -53,14 +53,15 @@ class Durations {
 
 // One histogram for each of many sites, filled record by record on one thread. Memory: 16 bytes a
 // site, and 512 for each power of two from the shortest to the longest duration that a site was
-// seen with.
+// seen with; a trace that is made to need more than 256 MiB has none: its sums are exact all the same.
 class SiteDurations {
  public:
+  static constexpr size_t kMaxBlocks = size_t{1} << 19;
   explicit SiteDurations(size_t sites = 0) : histograms_(sites) {}
 
   void Add(uint32_t site, uint64_t duration_ns) {
     const DurationBucket bucket = DurationBucket::Of(duration_ns);
-    ++histograms_[site].At(bucket.block * DurationBucket::kPerBlock + bucket.in_block);
+    ++At(site, bucket.block * DurationBucket::kPerBlock + bucket.in_block);
   }
   // The duration of each of `count` (at most kMostAtOnce) records by its site. Several buckets at a
   // time: for durations below 2^24 ns a float has all bits that a bucket is told by.
@@ -83,22 +84,30 @@ class SiteDurations {
     for (uint32_t i = 0; i < count; ++i) {
       buckets[i] = (buckets[i] >> 17) - 127 * DurationBucket::kPerBlock;
     }
-    for (uint32_t i = 0; i < count; ++i) ++histograms_[sites[i]].At(buckets[i]);
+    for (uint32_t i = 0; i < count; ++i) ++At(sites[i], buckets[i]);
   }
   void Merge(const SiteDurations& other);
   void AddTo(uint32_t site, Durations& durations) const;
+  // There are none. It does not depend on the order of what was added and merged.
+  bool too_many() const { return too_many_; }
 
  private:
   struct Histogram {
     std::unique_ptr<uint64_t[]> counts;  // of the buckets [first, first + size), whole blocks
     uint32_t first = 0, size = 0;
-    uint64_t& At(uint32_t bucket) {
-      if (bucket - first >= size) [[unlikely]] Cover(bucket);
-      return counts[bucket - first];
-    }
-    void Cover(uint32_t bucket);
   };
+  uint64_t& At(uint32_t site, uint32_t bucket) {
+    Histogram& histogram = histograms_[site];
+    if (bucket - histogram.first >= histogram.size) [[unlikely]] return Cover(histogram, bucket);
+    return histogram.counts[bucket - histogram.first];
+  }
+  uint64_t& Cover(Histogram& histogram, uint32_t bucket);
+  void GiveUp();
+
   std::vector<Histogram> histograms_;  // by site
+  size_t blocks_ = 0;
+  bool too_many_ = false;
+  uint64_t nowhere_ = 0;  // what is counted then
 };
 
 }  // namespace hotproof::analyzers

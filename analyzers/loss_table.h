@@ -35,6 +35,7 @@ enum class Finding {
   kInterposersLost,
   kShapeContradiction,
   kGapsForgotten,
+  kDurationsLeftOut,
   kSumsDisagree,
   kImpossiblyFast,
   kManifestUnfinished,

@@ -1,14 +1,10 @@
 #include "analyzers/phases.h"
 
 #include "absl/strings/str_cat.h"
+#include "trace/format.h"
 
 namespace hotproof::analyzers {
 namespace {
-
-bool IsSteadyMark(const trace::SnapshotTable& snapshot) {
-  return snapshot.reason == trace::SNAPSHOT_REASON_MARK &&
-         (snapshot.label == "steady" || snapshot.label == "hotproof.steady");
-}
 
 bool IsReplay(const trace::SnapshotTable& snapshot) {
   return snapshot.reason == trace::SNAPSHOT_REASON_FIRST_REPLAY ||
@@ -23,15 +19,16 @@ Phases FindPhases(const trace::Tables& tables) {
   const trace::SnapshotTable* replay = nullptr;
   uint64_t marks = 0, captures = 0, replays = 0;
   for (const trace::SnapshotTable& snapshot : tables.snapshots) {
-    if (IsSteadyMark(snapshot)) {
+    const uint64_t like_it = 1 + snapshot.repeats;  // in place of them
+    if (trace::IsSteadyMark(snapshot.reason, snapshot.label)) {
       mark = &snapshot;
-      ++marks;
+      marks += like_it;
     } else if (snapshot.reason == trace::SNAPSHOT_REASON_END_CAPTURE) {
       replay = nullptr;
-      ++captures;
+      captures += like_it;
     } else if (IsReplay(snapshot)) {
       if (replay == nullptr) replay = &snapshot;
-      ++replays;
+      replays += like_it;
     }
   }
 

@@ -53,6 +53,8 @@ const std::string& ChunkEncoder::Encode(
   PutUint(chunk, wire::kSequence, sequence);
   AppendStatistics(columns, operations);
   head_.append(pending_);
+  EncodeSnapshots(snapshots_, head_);
+  for (const auto& [key, field] : problems_) head_.append(field);
   if (!site_attributes.empty()) {
     pbf_writer to(chunk, wire::kSiteAttributes);
     PutPacked(to, 1, site_attributes.size(), [&](size_t i) { return site_attributes[i].first; });
@@ -72,6 +74,8 @@ void ChunkEncoder::Commit() noexcept {
   try {
     if (continuation_ != nullptr) {
       continuation_->AddTables(pending_);
+      for (const auto& [key, field] : problems_) continuation_->AddTables(field);
+      continuation_->AddSnapshots(std::move(snapshots_));
       continuation_->AddSiteAttributes(site_attributes_);
       continuation_->AddChunk(columns_, operations_, asked_sites_.moves(), asked_graphs_.moves());
     }
@@ -79,16 +83,21 @@ void ChunkEncoder::Commit() noexcept {
     continuation_.reset();  // it does not have all: no next file
   }
   pending_.clear();
+  snapshots_.Clear();
+  problems_.clear();
   asked_sites_.Commit();
   asked_graphs_.Commit();
 }
 
-const std::string& ChunkEncoder::EncodeNextFile(uint64_t sequence) {
-  head_.clear();
-  pbf_writer chunk(head_);
-  PutUint(chunk, wire::kSequence, sequence);
-  head_ += continuation_->Encode();
-  return head_;
+std::vector<std::string> ChunkEncoder::EncodeNextFile(uint64_t sequence) {
+  std::vector<std::string> heads = continuation_->Encode();
+  for (std::string& head : heads) {
+    std::string first;
+    pbf_writer chunk(first);
+    PutUint(chunk, wire::kSequence, sequence++);
+    head.insert(0, first);
+  }
+  return heads;
 }
 
 }  // namespace hotproof::trace

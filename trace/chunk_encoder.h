@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "trace/continuation.h"
+#include "trace/snapshot_list.h"
 #include "trace/statistics_encoder.h"
 #include "trace/writer.h"
 
@@ -44,7 +46,9 @@ class ChunkEncoder {
   void AddClockPair(const ClockPairEntry&);
   void AddOperationClass(const OperationClassEntry&);
   void AddFooter(const FooterEntry&);
-  bool has_pending() const { return !pending_.empty(); }
+  bool has_pending() const {
+    return !pending_.empty() || !snapshots_.empty() || !problems_.empty();
+  }
 
   // Compares the counters with what is on disk; `all_slots` false looks only at ids that were
   // added. True: some moved.
@@ -64,15 +68,21 @@ class ChunkEncoder {
   void KeepForNextFile() { continuation_ = std::make_unique<Continuation>(); }
   // False also for want of memory.
   bool keeps_for_next_file() const { return continuation_ != nullptr; }
-  // The first head of the next file; everything pending has to be on disk.
-  const std::string& EncodeNextFile(uint64_t sequence);
-  void CommitNextFile() noexcept { continuation_->Commit(); }
+  // The first heads of the next file, the first of which has `sequence`; everything pending has to be on
+  // disk.
+  std::vector<std::string> EncodeNextFile(uint64_t sequence);
+  void CommitNextFile(size_t heads) noexcept { continuation_->Commit(heads); }
 
  private:
   void AppendStatistics(const ColumnStatistics*, const OperationTotals*);
   void PutSurroundings(const GraphEntry& graph, std::string& message);
 
+  static constexpr size_t kMaxLabelBytes = 255;
+
   std::string pending_;  // Chunk fields, coded
+  // These wait for the disk, too, in bounded memory however long that takes.
+  SnapshotList snapshots_;
+  std::map<std::pair<uint32_t, std::string>, std::string> problems_;  // coded, by kind and detail
   std::string head_, scratch_, asked_;
   uint32_t last_site_ = 0, last_graph_ = 0;
   bool header_added_ = false;

@@ -97,8 +97,13 @@ void Continuation::AddTables(std::string_view fields) {
       problems_[{kind, std::move(detail)}] = field;
     } else if (tag == wire::kClocks) {
       (first_clock_.empty() ? first_clock_ : last_clock_) = field;
+    } else if (tag == wire::kHeader) {
+      headers_ += field;
     } else if (tag != wire::kFooter) {
-      tables_ += field;
+      if (tables_.back().size() + field.size() > kMaxTableBytes && !tables_.back().empty()) {
+        tables_.emplace_back();
+      }
+      tables_.back() += field;
     }
   }
 }
@@ -119,21 +124,30 @@ void Continuation::AddChunk(const ColumnStatistics* columns, const OperationTota
 std::vector<Continuation::Rollup> Continuation::RollupsWithCurrent() const {
   std::vector<Rollup> rollups = rollups_;
   rollups.push_back(current_);
-  if (rollups.size() <= kMaxRollups) return rollups;
-  std::vector<Rollup> fewer;
-  for (size_t i = 0; i < rollups.size(); ++i) {
-    if (i < kMaxRollups / 2 && i % 2 == 1) {
-      fewer.back().Add(rollups[i]);
-    } else {
-      fewer.push_back(std::move(rollups[i]));
+  // Of the first `count` each second one is added to the one before it.
+  const auto halve = [&rollups](size_t count) {
+    std::vector<Rollup> fewer;
+    for (size_t i = 0; i < rollups.size(); ++i) {
+      if (i < count && i % 2 == 1) {
+        fewer.back().Add(rollups[i]);
+      } else {
+        fewer.push_back(std::move(rollups[i]));
+      }
     }
-  }
-  return fewer;
+    rollups = std::move(fewer);
+  };
+  const auto sums = [&rollups] {
+    size_t all = 0;
+    for (const Rollup& rollup : rollups) all += rollup.sums();
+    return all;
+  };
+  if (rollups.size() > kMaxRollups) halve(kMaxRollups / 2);
+  while (rollups.size() > 1 && sums() > kMaxRollupSums) halve(rollups.size());
+  return rollups;
 }
 
-std::string Continuation::Encode() {
-  next_rollups_ = RollupsWithCurrent();
-  std::string head, message, asked;
+void Continuation::EncodeFirst(std::string& head) const {
+  std::string message, asked;
   pbf_writer chunk(head);
   {
     pbf_writer to(chunk, wire::kContinuation);
@@ -150,7 +164,9 @@ std::string Continuation::Encode() {
       of.add_message(4, message);
     }
   }
-  head += tables_;
+  head += headers_;
+  head += tables_.front();
+  EncodeSnapshots(snapshots_, head);
   for (const auto& [key, field] : problems_) head += field;
   head += first_clock_ + last_clock_;
   if (!site_attributes_.empty()) {
@@ -158,16 +174,22 @@ std::string Continuation::Encode() {
     PutPacked(to, 1, site_attributes_.size(), [&](size_t i) { return site_attributes_[i].first; });
     PutPacked(to, 2, site_attributes_.size(), [&](size_t i) { return site_attributes_[i].second; });
   }
-  return head;
 }
 
-void Continuation::Commit() noexcept {
+std::vector<std::string> Continuation::Encode() {
+  next_rollups_ = RollupsWithCurrent();
+  std::vector<std::string> heads(1);
+  EncodeFirst(heads.front());
+  heads.insert(heads.end(), tables_.begin() + 1, tables_.end());
+  return heads;
+}
+
+void Continuation::Commit(size_t heads) noexcept {
   rollups_.swap(next_rollups_);
   next_rollups_.clear();
   const uint32_t next = current_.last_segment + 1;
   current_ = {.first_segment = next, .last_segment = next};
-  // The chunk that says so is the new file's first, and counts there.
-  current_.chunk_count = 1;
+  current_.chunk_count = heads;  // they are the new file's first chunks, and count there
 }
 
 }  // namespace hotproof::trace

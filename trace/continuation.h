@@ -1,7 +1,7 @@
 // What a trace's next file has to begin with when the one before is closed (proto/FORMAT.md,
 // "Rotation"): every table again, and the sums of all that was written. Owned by the Writer, one
 // thread at a time; kept only by one that rotates, whose memory grows with the tables, not with
-// what ran.
+// what ran nor with how long.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "trace/snapshot_list.h"
 #include "trace/statistics_encoder.h"
 
 namespace hotproof::trace {
@@ -19,17 +20,23 @@ class Continuation {
  public:
   // More rollups than this, and the older half become half as many.
   static constexpr size_t kMaxRollups = 32;
+  // More sums by site, class or slot than this in all of them, and all become half as many.
+  static constexpr size_t kMaxRollupSums = size_t{1} << 20;
+  // Of tables, in one head; with everything else it stays below limits.h's kMaxHeadBytes.
+  static constexpr size_t kMaxTableBytes = size_t{16} << 20;
 
-  // A chunk is on disk: the Chunk fields of its tables, and its statistics (null: none).
+  // A chunk is on disk: the Chunk fields of its tables, its snapshots and its statistics (null: none).
   void AddTables(std::string_view fields);
+  void AddSnapshots(SnapshotList&& snapshots) { snapshots_.Append(std::move(snapshots)); }
   void AddSiteAttributes(const std::vector<std::pair<uint32_t, uint32_t>>& pairs);
   void AddChunk(const ColumnStatistics* columns, const OperationTotals* operations,
                 const SlotCounts& sites, const SlotCounts& graphs);
 
-  // The head of the next file but its `sequence`.
-  std::string Encode();
-  // The head that Encode made is on disk: what follows is of the next file. Nothing was added since.
-  void Commit() noexcept;
+  // The heads that the next file begins with, but their `sequence`: one, and more where the tables are
+  // too large for it.
+  std::vector<std::string> Encode();
+  // The `heads` that Encode made are on disk: what follows is of the next file. Nothing was added since.
+  void Commit(size_t heads) noexcept;
 
  private:
   // Sums over the chunks of some files.
@@ -40,10 +47,16 @@ class Continuation {
     OperationTotals operations;
     SlotCounts sites, graphs;
     void Add(const Rollup& other);
+    size_t sums() const {
+      return columns.sites.size() + operations.classes.size() + sites.size() + graphs.size();
+    }
   };
   std::vector<Rollup> RollupsWithCurrent() const;
+  void EncodeFirst(std::string& head) const;
 
-  std::string tables_;  // Chunk fields
+  std::string headers_;  // Chunk fields
+  std::vector<std::string> tables_{1};  // the same, each no more than a head takes
+  SnapshotList snapshots_;
   std::string first_clock_, last_clock_;
   std::map<std::pair<uint32_t, std::string>, std::string>
       problems_;  // the latest of kind and detail

@@ -75,6 +75,10 @@ CounterTable::CounterTable(int directory_fd, const char* file_name, uint32_t sit
     graphs_ = &last_resort_slots_[1];
     site_slots_ = graph_slots_ = 1;
   }
+  WriteHeader(pid, process_start_ticks);
+}
+
+void CounterTable::WriteHeader(uint32_t pid, uint64_t process_start_ticks) {
   header_->header_bytes = kCountersHeaderBytes;
   header_->site_slots = site_slots_;
   header_->graph_slots = graph_slots_;
@@ -82,6 +86,40 @@ CounterTable::CounterTable(int directory_fd, const char* file_name, uint32_t sit
   header_->process_start_ticks = process_start_ticks;
   std::atomic_thread_fence(std::memory_order_release);  // the magic makes the rest valid
   memcpy(header_->magic, kCountersMagic, sizeof(kCountersMagic));
+}
+
+int CounterTable::Renew(int directory_fd, const char* file_name) {
+  if (!on_disk_) return ENOTSUP;
+  int error = 0;
+  void* const fresh = MapFile(directory_fd, file_name, mapped_bytes_, &error);
+  if (fresh == nullptr) return error;
+  // A second view of the old pages. The fresh ones then take their place: who counts does so in the one
+  // or in the other, and what is in the old ones is added to the fresh ones.
+  void* const old = mremap(header_, 0, mapped_bytes_, MREMAP_MAYMOVE);
+  if (old == MAP_FAILED) {
+    error = errno;
+  } else if (mremap(fresh, mapped_bytes_, mapped_bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, header_) ==
+             MAP_FAILED) {
+    error = errno;
+    munmap(old, mapped_bytes_);
+  }
+  if (error != 0) {
+    munmap(fresh, mapped_bytes_);
+    unlinkat(directory_fd, file_name, 0);
+    return error;
+  }
+  const auto& before = *static_cast<const CountersHeader*>(old);
+  header_->records_written = before.records_written;
+  std::atomic_ref(header_->launches_refused)
+      .fetch_add(before.launches_refused, std::memory_order_relaxed);
+  const auto* const counts =
+      reinterpret_cast<const uint64_t*>(static_cast<char*>(old) + kCountersHeaderBytes);
+  for (size_t slot = 0; slot < size_t{site_slots_} + graph_slots_; ++slot) {
+    if (counts[slot] != 0) sites_[slot].fetch_add(counts[slot], std::memory_order_relaxed);
+  }
+  WriteHeader(before.pid, before.process_start_ticks);
+  munmap(old, mapped_bytes_);
+  return 0;
 }
 
 CounterTable::~CounterTable() {

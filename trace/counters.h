@@ -27,6 +27,10 @@ class CounterTable {
   CounterTable(const CounterTable&) = delete;
   CounterTable& operator=(const CounterTable&) = delete;
 
+  // The file has been removed: goes on in a new one of that name, beside which others count meanwhile;
+  // every count is in it when this returns. Returns an errno; not 0: nothing has changed. One thread.
+  int Renew(int directory_fd, const char* file_name);
+
   bool on_disk() const { return on_disk_; }
   int error() const { return error_; }
   uint32_t site_slots() const { return site_slots_; }
@@ -50,6 +54,8 @@ class CounterTable {
   static void Add(std::atomic<uint64_t>* table, uint32_t slots, uint32_t id, uint64_t n) {
     table[id < slots ? id : 0].fetch_add(n, std::memory_order_relaxed);
   }
+  void WriteHeader(uint32_t pid, uint64_t process_start_ticks);
+
   CountersHeader* header_ = nullptr;
   std::atomic<uint64_t>* sites_ = nullptr;
   std::atomic<uint64_t>* graphs_ = nullptr;

@@ -3,11 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace hotproof::trace {
 
 inline constexpr uint32_t kFormatMajor = 1;
-inline constexpr uint32_t kFormatMinor = 3;
+inline constexpr uint32_t kFormatMinor = 4;
 
 // Records or launches after which a chunk is best written (docs/measurements/trace_format.md).
 inline constexpr size_t kChunkEntries = 65536;
@@ -35,6 +36,16 @@ inline constexpr uint32_t kMemcpyOperation = 1;
 inline constexpr uint32_t kMemsetOperation = 2;
 inline constexpr uint32_t kSynchronizationOperation = 3;
 inline constexpr uint32_t kEventRecordOperation = 4;
+
+// trace.proto's SnapshotReason, likewise.
+inline constexpr uint32_t kMarkSnapshot = 1;
+inline constexpr uint32_t kEndCaptureSnapshot = 2;
+inline constexpr uint32_t kFirstReplaySnapshot = 3;
+inline constexpr uint32_t kReplayAfterCaptureSnapshot = 4;
+// The marks that say where steady serving begins.
+constexpr bool IsSteadyMark(uint32_t snapshot_reason, std::string_view label) {
+  return snapshot_reason == kMarkSnapshot && (label == "steady" || label == "hotproof.steady");
+}
 
 // Gaps between launch calls are predicted by the latest one of a target with the same remainder.
 inline constexpr uint32_t kPredictedLaunchTargets = 8192;

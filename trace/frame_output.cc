@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -112,9 +113,14 @@ uint64_t FrameOutput::bytes_written() const {
   return offset_;
 }
 
-bool FrameOutput::lost_frame() const {
+bool FrameOutput::cut_off() const {
   std::lock_guard lock(mutex_);
-  return lost_frame_;
+  return cut_off_;
+}
+
+WriteResult FrameOutput::late_result() const {
+  std::lock_guard lock(mutex_);
+  return late_result_;
 }
 
 void* FrameOutput::Run(void* output) {
@@ -134,10 +140,7 @@ void FrameOutput::WriteJobs() {
     lock.lock();
     job->result = result;
     job->done = true;
-    if (result != WriteResult::kOk && !job->awaited) {
-      late_result_ = result;
-      lost_frame_ = true;
-    }
+    if (result != WriteResult::kOk && !job->awaited) late_result_ = result;
     queued_bytes_ -= job->bytes.size();
     // Who waits for it reads it there: only the one appender takes spare ones.
     spare_.splice(spare_.begin(), jobs_, jobs_.begin());
@@ -149,6 +152,11 @@ void FrameOutput::WriteJobs() {
 // On the thread above, or on the caller's where there is none; no lock is held.
 WriteResult FrameOutput::Write(const std::vector<uint8_t>& bytes) {
   const uint64_t begin = bytes_written();
+  struct stat status;
+  if (fstat(fd_, &status) == 0 && static_cast<uint64_t>(status.st_size) < begin) {
+    std::lock_guard lock(mutex_);
+    cut_off_ = true;
+  }
   if (ExceedsFileSizeLimit(begin + bytes.size())) return WriteResult::kNoSpace;
   for (size_t done = 0; done < bytes.size();) {
     const iovec part = {const_cast<uint8_t*>(bytes.data()) + done, bytes.size() - done};

@@ -63,8 +63,10 @@ class FrameOutput {
   WriteResult Append(const Frame& head, const Frame& columns);
   bool AwaitWritten(unsigned patience_ms);
   uint64_t bytes_written() const;
-  // A frame for which Append returned kOk is not in the file, whether or not that was said since.
-  bool lost_frame() const;
+  // The file was shorter than what is in it when something was appended.
+  bool cut_off() const;
+  // What Append will return for a frame that nobody waited for.
+  WriteResult late_result() const;
 
  private:
   struct Job {
@@ -87,7 +89,7 @@ class FrameOutput {
   size_t queued_bytes_ = 0;
   WriteResult late_result_ = WriteResult::kOk;
   uint64_t offset_ = 0;
-  bool started_ = false, stop_ = false, lost_frame_ = false;
+  bool started_ = false, stop_ = false, cut_off_ = false;
   pthread_t thread_{};
 };
 

@@ -1,5 +1,6 @@
 #include "trace/statistics_encoder.h"
 
+#include "trace/wire_fields.h"
 #include "trace/wire_put.h"
 
 namespace hotproof::trace {
@@ -42,6 +43,23 @@ void EncodeStatistics(const ColumnStatistics* columns, const OperationTotals* op
     PutPacked(of, 7, classes.size(), [&](size_t i) { return classes[i].second.count; });
     PutPacked(of, 8, classes.size(), [&](size_t i) { return classes[i].second.duration_ns; });
     PutPacked(of, 9, classes.size(), [&](size_t i) { return classes[i].second.bytes; });
+  }
+}
+
+void EncodeSnapshots(const SnapshotList& snapshots, std::string& chunk) {
+  pbf_writer to(chunk);
+  std::string asked;
+  for (const ListedSnapshot& snapshot : snapshots.snapshots()) {
+    asked.clear();
+    EncodeCounters(snapshot.sites, snapshot.graphs, asked);
+    pbf_writer of(to, wire::kSnapshots);
+    PutUint(of, 1, snapshot.reason);
+    PutString(of, 2, snapshot.label);
+    PutUint(of, 3, snapshot.realtime_ns);
+    PutUint(of, 4, snapshot.correlation_id);
+    if (!asked.empty()) of.add_message(5, asked);
+    PutUint(of, 6, snapshot.graph_id);
+    PutUint(of, 7, snapshot.repeats);
   }
 }
 

@@ -1,4 +1,4 @@
-// ChunkStatistics and Counters as bytes, of a chunk or of many. Used by the encoders of heads.
+// ChunkStatistics, Counters and Snapshots as bytes, of a chunk or of many. Used by the encoders of heads.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,10 @@
 
 #include "trace/column_encoder.h"
 #include "trace/operation_encoder.h"
+#include "trace/slot_counts.h"
+#include "trace/snapshot_list.h"
 
 namespace hotproof::trace {
-
-// Counts of slots, ascending by id; none is zero.
-using SlotCounts = std::vector<std::pair<uint32_t, uint64_t>>;
 
 // Appends the fields of the message Counters.
 void EncodeCounters(const SlotCounts& sites, const SlotCounts& graphs, std::string& message);
@@ -21,5 +20,8 @@ void EncodeCounters(const SlotCounts& sites, const SlotCounts& graphs, std::stri
 // Counters.
 void EncodeStatistics(const ColumnStatistics* columns, const OperationTotals* operations,
                       const std::string& asked, std::string& message);
+
+// Appends Chunk's field `snapshots`.
+void EncodeSnapshots(const SnapshotList& snapshots, std::string& chunk);
 
 }  // namespace hotproof::trace

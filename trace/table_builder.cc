@@ -10,13 +10,14 @@ namespace {
 
 // Ids are given densely. One far beyond the entries seen so far is not an id, even with a few
 // thousand entries lost.
-bool IsPlausibleId(uint32_t id, uint64_t entries) { return id != 0 && id <= 65536 + 16 * entries; }
+bool IsPlausibleId(uint32_t id, uint64_t entries) {
+  return id != 0 && id <= std::min<uint64_t>(65536 + 16 * entries, kMaxTableEntries);
+}
 
-// Snapshots are held as full counter values; more than 512 MiB of them are not a trace of ours.
+// Snapshots are held as full counter values, in 512 MiB at most.
 constexpr uint64_t kMaxSnapshotWords = uint64_t{1} << 26;
 
-void AddCounts(const std::vector<std::pair<uint32_t, uint64_t>>& counts,
-               std::vector<uint64_t>& to) {
+void AddCounts(const SlotCounts& counts, std::vector<uint64_t>& to) {
   for (const auto& [id, count] : counts) to[id < to.size() ? id : 0] += count;
 }
 
@@ -115,11 +116,12 @@ void TableBuilder::Place(std::vector<Entry>& table, uint64_t& entries, uint32_t 
 TableBuilder::Increments TableBuilder::Decode(const Counters& counters) {
   const auto decode = [this](const auto& ids, const auto& counts) {
     if (ids.size() != counts.size()) AddMalformed("counter ids and counts differ in number");
-    SparseCounts result;
+    SlotCounts result;
     uint32_t id = 0;
     for (int i = 0; i < std::min(ids.size(), counts.size()); ++i) {
       result.push_back({id += static_cast<uint32_t>(ids[i]), counts[i]});
     }
+    Normalise(result);
     return result;
   };
   return {decode(counters.site_ids(), counters.site_counts()),
@@ -248,17 +250,28 @@ void TableBuilder::FoldTables(Chunk& head) {
   }
 }
 
-void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
+bool TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
   offset_bytes_ = offset_bytes;
+  // A few KiB of a hostile file can tell of GiBs. What is summed up and forgotten is not counted.
+  const auto sums = [](const auto& of) { return of.ByteSizeLong(); };
+  if (head.ByteSizeLong() > 64 + sums(head.statistics()) + sums(head.continuation())) {
+    memory_bytes_ += head.SpaceUsedLong() - head.statistics().SpaceUsedLong() -
+                     head.continuation().SpaceUsedLong();
+    if (memory_bytes_ > kMaxTableMemoryBytes) return false;
+  }
   if (head.has_header()) tables_.header.MergeFrom(head.header());
   FoldTables(head);
   for (Snapshot& entry : *head.mutable_snapshots()) {
-    tables_.snapshots.push_back({.reason = entry.reason(),
-                                 .label = entry.label(),
-                                 .realtime_ns = entry.realtime_ns(),
-                                 .correlation_id = entry.correlation_id(),
-                                 .graph_id = entry.graph_id()});
-    snapshots_.push_back({Decode(entry.asked()), counts_exact_});
+    Increments increments = Decode(entry.asked());
+    snapshots_.Add({.reason = static_cast<uint32_t>(entry.reason()),
+                    .label = std::move(*entry.mutable_label()),
+                    .realtime_ns = entry.realtime_ns(),
+                    .correlation_id = entry.correlation_id(),
+                    .graph_id = entry.graph_id(),
+                    .sites = std::move(increments.sites),
+                    .graphs = std::move(increments.graphs),
+                    .repeats = entry.repeats(),
+                    .exact = counts_exact_});
   }
   for (Problem& entry : *head.mutable_problems()) tables_.problems.push_back(std::move(entry));
   for (ClockPair& entry : *head.mutable_clocks()) tables_.clocks.push_back(std::move(entry));
@@ -268,6 +281,7 @@ void TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
   }
   AddAsked(head.statistics());
   if (head.has_continuation()) FoldRollups(*head.mutable_continuation());
+  return true;
 }
 
 void TableBuilder::AddAsked(const ChunkStatistics& statistics) {
@@ -322,9 +336,6 @@ void TableBuilder::ResolveReferences() {
     }
     graph.replaces = known(graph.replaces, tables_.graphs);
   }
-  for (SnapshotTable& snapshot : tables_.snapshots) {
-    snapshot.graph_id = known(snapshot.graph_id, tables_.graphs);
-  }
   tables_.site_attributes.assign(tables_.sites.size(), 0);
   for (const auto& [site, attributes] : site_attributes_) {
     if (site != 0 && site < tables_.sites.size()) {
@@ -343,18 +354,20 @@ void TableBuilder::ResolveCounts() {
   Fit(tables_.sites.size(), tables_.site_duration_ns);
   Fit(tables_.sites.size(), tables_.rotated_out.site_records);
   Fit(tables_.sites.size(), tables_.rotated_out.site_duration_ns);
-  const uint64_t words = zero.sites.size() + zero.graphs.size();
-  if (snapshots_.size() > kMaxSnapshotWords / words) {
-    AddMalformed(absl::StrCat(snapshots_.size(), " snapshots are more than can be held; only the ",
-                              "first ", kMaxSnapshotWords / words, " are read"));
-    tables_.snapshots.resize(kMaxSnapshotWords / words);
-  }
+  snapshots_.CutTo(kMaxSnapshotWords / (zero.sites.size() + zero.graphs.size()));
   CounterValues values = std::move(zero);
-  for (size_t i = 0; i < tables_.snapshots.size(); ++i) {
-    AddCounts(snapshots_[i].increments.sites, values.sites);
-    AddCounts(snapshots_[i].increments.graphs, values.graphs);
-    tables_.snapshots[i].asked = values;
-    tables_.snapshots[i].asked_exact = snapshots_[i].exact;
+  for (const ListedSnapshot& snapshot : snapshots_.snapshots()) {
+    AddCounts(snapshot.sites, values.sites);
+    AddCounts(snapshot.graphs, values.graphs);
+    tables_.snapshots.push_back(
+        {.reason = static_cast<SnapshotReason>(snapshot.reason),
+         .label = snapshot.label,
+         .realtime_ns = snapshot.realtime_ns,
+         .correlation_id = snapshot.correlation_id,
+         .graph_id = snapshot.graph_id < tables_.graphs.size() ? snapshot.graph_id : 0,
+         .asked = values,
+         .asked_exact = snapshot.exact,
+         .repeats = snapshot.repeats});
   }
 }
 

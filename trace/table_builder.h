@@ -10,6 +10,7 @@
 
 #include "proto/trace.pb.h"
 #include "trace/reader.h"
+#include "trace/snapshot_list.h"
 #include "trace/tables.h"
 
 namespace hotproof::trace {
@@ -18,8 +19,9 @@ class TableBuilder {
  public:
   TableBuilder(Tables& tables, std::vector<ReadIssue>& issues);
 
-  // `offset_bytes` is the chunk's, for issues. Takes everything but the statistics of the columns.
-  void Fold(Chunk& head, uint64_t offset_bytes);
+  // `offset_bytes` is the chunk's, for issues. Takes everything but the statistics of the columns. False:
+  // it would be more than limits.h's kMaxTableMemoryBytes.
+  bool Fold(Chunk& head, uint64_t offset_bytes);
   // Of a Continuation whose earlier files are read, too: only table entries that damage took away.
   void FoldTablesAgain(Chunk& head, uint64_t offset_bytes);
   // Adds a readable chunk's sums by site to the tables', and takes those of one that turned out not
@@ -36,13 +38,8 @@ class TableBuilder {
   void Finish();
 
  private:
-  using SparseCounts = std::vector<std::pair<uint32_t, uint64_t>>;
   struct Increments {
-    SparseCounts sites, graphs;
-  };
-  struct PendingSnapshot {
-    Increments increments;
-    bool exact;
+    SlotCounts sites, graphs;
   };
 
   Increments Decode(const Counters& counters);
@@ -64,11 +61,12 @@ class TableBuilder {
 
   Tables& tables_;
   std::vector<ReadIssue>& issues_;
-  uint64_t offset_bytes_ = 0;
+  uint64_t offset_bytes_ = 0, memory_bytes_ = 0;
   bool counts_exact_ = true;
   uint64_t kernels_ = 0, attributes_ = 0, tensor_maps_ = 0, sites_ = 0, graphs_ = 0, streams_ = 0;
   uint64_t operation_classes_ = 0, range_paths_ = 0;
-  std::vector<PendingSnapshot> snapshots_;
+  // With their full counts they take far more: as many as are held until it is known how large those are.
+  SnapshotList snapshots_{16 * SnapshotList::kMaxSnapshots};
   std::vector<std::pair<uint32_t, uint32_t>> site_attributes_;
 };
 

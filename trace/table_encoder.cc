@@ -224,28 +224,29 @@ void ChunkEncoder::AddStream(const StreamEntry& stream) {
 void ChunkEncoder::AddSnapshot(const SnapshotEntry& snapshot, const CounterView& counters) {
   snapshot_sites_.Compute(counters.sites, counters.sites.size());
   snapshot_graphs_.Compute(counters.graphs, counters.graphs.size());
-  scratch_.clear();
-  EncodeCounters(snapshot_sites_.moves(), snapshot_graphs_.moves(), scratch_);
+  snapshots_.Add({.reason = snapshot.reason,
+                  .label = std::string(snapshot.label.substr(0, kMaxLabelBytes)),
+                  .realtime_ns = snapshot.realtime_ns,
+                  .correlation_id = snapshot.correlation_id,
+                  .graph_id = snapshot.graph_id,
+                  .sites = snapshot_sites_.moves(),
+                  .graphs = snapshot_graphs_.moves()});
   snapshot_sites_.Commit();  // snapshots stay pending until they are on disk: none is lost
   snapshot_graphs_.Commit();
-
-  pbf_writer chunk(pending_);
-  pbf_writer to(chunk, wire::kSnapshots);
-  PutUint(to, 1, snapshot.reason);
-  PutString(to, 2, snapshot.label);
-  PutUint(to, 3, snapshot.realtime_ns);
-  PutUint(to, 4, snapshot.correlation_id);
-  if (!scratch_.empty()) to.add_message(5, scratch_);
-  PutUint(to, 6, snapshot.graph_id);
 }
 
+// Cumulative: the latest says all.
 void ChunkEncoder::AddProblem(const ProblemEntry& problem) {
-  pbf_writer chunk(pending_);
-  pbf_writer to(chunk, wire::kProblems);
-  PutUint(to, 1, problem.kind);
-  PutUint(to, 2, problem.count);
-  PutString(to, 3, problem.detail);
-  PutUint(to, 4, problem.realtime_ns);
+  std::string message;
+  pbf_writer chunk(message);
+  {
+    pbf_writer to(chunk, wire::kProblems);
+    PutUint(to, 1, problem.kind);
+    PutUint(to, 2, problem.count);
+    PutString(to, 3, problem.detail);
+    PutUint(to, 4, problem.realtime_ns);
+  }
+  problems_.insert_or_assign({problem.kind, std::string(problem.detail)}, std::move(message));
 }
 
 void ChunkEncoder::AddClockPair(const ClockPairEntry& pair) {

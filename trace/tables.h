@@ -41,6 +41,7 @@ struct SnapshotTable {
   uint32_t graph_id = 0;
   CounterValues asked;      // absolute, at the snapshot; sizes as Tables.sites and graphs
   bool asked_exact = true;  // false: a lost chunk may have held counts that are missing here
+  uint64_t repeats = 0;     // so many more of its kind were left out, in place of which it is here
 };
 
 enum class CounterSource {

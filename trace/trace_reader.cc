@@ -265,7 +265,11 @@ absl::Status Reader::LoadFile(uint32_t index, TableBuilder& builder, UnknownFiel
       builder.FoldTablesAgain(chunk->head, chunk->offset_bytes);
       continue;
     }
-    builder.Fold(chunk->head, chunk->offset_bytes);
+    if (!builder.Fold(chunk->head, chunk->offset_bytes)) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path_, ": its tables would take more than ", kMaxTableMemoryBytes >> 30,
+                       " GiB: no trace of ours, or damaged"));
+    }
     if (absl::Status status = CheckVersion(continues || chunk->head.sequence() == 0); !status.ok()) {
       return status;
     }

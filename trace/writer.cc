@@ -101,6 +101,7 @@ size_t Writer::pending_operations() const { return impl_->operations.pending(); 
 bool Writer::has_pending_tables() const { return impl_->chunk.has_pending(); }
 uint64_t Writer::records_written() const { return impl_->records_written; }
 uint64_t Writer::bytes_written() const { return impl_->output->bytes_written(); }
+bool Writer::file_cut_off() const { return impl_->output->cut_off(); }
 bool Writer::AwaitWritten(unsigned patience_ms) { return impl_->output->AwaitWritten(patience_ms); }
 
 bool Writer::Impl::EncodeColumns() {
@@ -178,26 +179,32 @@ WriteResult Writer::StartFile(int fd, const std::function<bool()>& publish) {
   }
   if (!impl_->chunk.keeps_for_next_file()) return WriteResult::kError;
   if (has_pending_tables() || !AwaitWritten(kPatienceMs)) return WriteResult::kSlow;
-  // The sums for the next file have what was lost: none is begun, and the next flush says why.
-  if (impl_->output->lost_frame()) return WriteResult::kError;
-  WriteResult result = WriteResult::kError;
+  // A chunk was lost: what waits for the present file says so first. The sums have it, as it was recorded.
+  WriteResult result = impl_->output->late_result();
+  if (result != WriteResult::kOk) return result;
+  size_t heads = 0;
   bool no_memory = false;
+  result = WriteResult::kError;
   KeepingMemoryErrors(no_memory, [&] {
-    const std::string& head = impl_->chunk.EncodeNextFile(impl_->sequence);
-    if (head.size() > kMaxHeadBytes) result = WriteResult::kTooLarge;
-    if (head.size() > kMaxHeadBytes || !impl_->head_frame.Compress(head)) return;
-    impl_->columns_frame.Clear();
-    result = output->Append(impl_->head_frame, impl_->columns_frame);
-    if (result == WriteResult::kOk && !output->AwaitWritten(0)) result = WriteResult::kSlow;
-    if (result == WriteResult::kOk && !publish()) result = WriteResult::kError;
+    for (const std::string& head : impl_->chunk.EncodeNextFile(impl_->sequence)) {
+      result = head.size() > kMaxHeadBytes ? WriteResult::kTooLarge : WriteResult::kError;
+      if (head.size() > kMaxHeadBytes || !impl_->head_frame.Compress(head)) return;
+      impl_->columns_frame.Clear();
+      result = output->Append(impl_->head_frame, impl_->columns_frame);
+      if (result == WriteResult::kOk && !output->AwaitWritten(0)) result = WriteResult::kSlow;
+      if (result != WriteResult::kOk) return;
+      ++heads;
+    }
+    if (!publish()) result = WriteResult::kError;
   });
+  if (no_memory) result = WriteResult::kError;
   if (result != WriteResult::kOk) {
     if (result == WriteResult::kSlow) impl_->hanging = std::move(output);
     return result;
   }
-  ++impl_->sequence;
+  impl_->sequence += heads;
   impl_->output = std::move(output);
-  impl_->chunk.CommitNextFile();
+  impl_->chunk.CommitNextFile(heads);
   return WriteResult::kOk;
 }
 

@@ -259,6 +259,8 @@ class Writer {
 
   uint64_t records_written() const;  // in all files; kernels', operations are counted in their chunks alone
   uint64_t bytes_written() const;    // to the present file
+  // Somebody else has made the present file shorter: what is written behind cannot be read.
+  bool file_cut_off() const;
   // Waits until everything is in the file; false: not within `patience_ms`. Any thread.
   bool AwaitWritten(unsigned patience_ms);
 

@@ -170,6 +170,7 @@ void PrintTables(const TraceReader& reader) {
     if (!snapshot.label.empty()) PrintScalar(path + ".label", Hex(snapshot.label));
     PrintIfSet(path + ".realtime_ns", snapshot.realtime_ns);
     PrintIfSet(path + ".reason", static_cast<int>(snapshot.reason));
+    PrintIfSet(path + ".repeats", snapshot.repeats);
     PrintCounts(path + ".asked", snapshot.asked);
   }
   for (size_t i = 0; i < tables.problems.size(); ++i) {
