@@ -159,6 +159,7 @@ void TraceFile::GoOnElsewhere() {
   const uint64_t now_ns = MonotonicNs();
   if (!rotation_->MayTry(now_ns)) return;
   std::lock_guard lock(mutex_);
+  if (!FlushLocked()) return;  // what came since the last: a new file wants nothing pending
   struct stat status, by_name;
   if (fstat(folder_, &status) != 0 || stat(folder_path_.c_str(), &by_name) != 0 ||
       status.st_dev != by_name.st_dev || status.st_ino != by_name.st_ino) {
