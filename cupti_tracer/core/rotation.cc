@@ -110,10 +110,14 @@ bool Rotation::BeginAgain(trace::Writer& writer, uint64_t now_ns) {
 
 bool Rotation::FileStands(const trace::Writer& writer) const {
   if (writer.file_cut_off()) return false;
+  const uint64_t bytes = writer.bytes_written();  // before the file is looked at: it grows
   struct stat status;
-  return fstatat(folder_, (stem_ + ".hpt").c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0
-             ? status.st_dev == device_ && status.st_ino == inode_
-             : errno != ENOENT && errno != ENOTDIR;
+  if (fstatat(folder_, (stem_ + ".hpt").c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return errno != ENOENT && errno != ENOTDIR;
+  }
+  // There are file systems where a file's inode number does not stay.
+  return (status.st_dev == device_ && status.st_ino == inode_) ||
+         static_cast<uint64_t>(status.st_size) >= bytes;
 }
 
 bool Rotation::Begin(trace::Writer& writer, uint64_t now_ns, bool old_file_stands) {

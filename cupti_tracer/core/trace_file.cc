@@ -69,11 +69,7 @@ void TraceFile::OpenCounters(uint32_t pid, uint64_t process_start_ticks) {
   std::lock_guard lock(mutex_);
   counters_ = std::make_unique<trace::CounterTable>(folder_, counters_name_.c_str(), kSiteSlots,
                                                     kGraphSlots, pid, process_start_ticks);
-  struct stat status;
-  if (counters_->on_disk() &&
-      fstatat(folder_, counters_name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-    counters_inode_ = status.st_ino;
-  }
+  counters_on_disk_ = counters_->on_disk();
 }
 
 std::string TraceFile::counters_file_name() const {
@@ -141,11 +137,10 @@ bool TraceFile::RotateIfDueLocked() {
 }
 
 bool TraceFile::CountersStand() const {
-  if (counters_inode_ == 0) return true;
   struct stat status;
-  return fstatat(folder_, counters_name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0
-             ? status.st_ino == counters_inode_
-             : errno != ENOENT && errno != ENOTDIR;
+  return !counters_on_disk_ ||
+         fstatat(folder_, counters_name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 ||
+         (errno != ENOENT && errno != ENOTDIR);
 }
 
 // Somebody has taken files away under our hands, or the whole folder. One that rotates knows all that
@@ -170,12 +165,7 @@ void TraceFile::GoOnElsewhere() {
     again = rotation_->BeginAgain(*writer_, now_ns);
     if (!again) CountProblemLocked(ProblemKind::kRotationFailed, rotation_->why());
   }
-  if (again && !CountersStand()) {
-    again = counters_->Renew(folder_, counters_name_.c_str()) == 0;
-    if (again && fstatat(folder_, counters_name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-      counters_inode_ = status.st_ino;
-    }
-  }
+  if (again && !CountersStand()) again = counters_->Renew(folder_, counters_name_.c_str()) == 0;
   if (std::exchange(moved_said_, true)) return;
   notice_ = path_ + (again ? " was removed; the trace goes on in a new file, the old one's times are lost"
                            : " was removed, and no new file can be begun; it is tried again");

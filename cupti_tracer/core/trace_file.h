@@ -4,8 +4,6 @@
 // driver.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <map>
 #include <memory>
@@ -125,7 +123,7 @@ class TraceFile {
   bool moved_said_ = false;
   // Under the lock.
   bool rotates_ = false;
-  ino_t counters_inode_ = 0;
+  bool counters_on_disk_ = false;
   uint64_t launches_unlisted_ = 0, launches_unlisted_reported_ = 0;
   struct ProblemCount {
     uint64_t count = 0, written = 0;

@@ -48,7 +48,7 @@ class RotationDamageTest : public RotationTest {
     return process;
   }
 
-  std::unique_ptr<catalog::Classifier> classifier_ = catalog::Classifier::Create();
+  const absl::StatusOr<catalog::Classifier> classifier_ = catalog::Classifier::Create();
   std::minstd_rand random_{static_cast<uint32_t>(Number("HOTPROOF_DAMAGE_SEED", 1))};
 };
 

@@ -270,6 +270,27 @@ TEST(Fault, ADiskThatAnswersNoMore) {
   }
 }
 
+// Counting goes on, and timing when there is room again.
+TEST(Fault, ADiskThatIsFullForAWhile) {
+  const std::string directory = NewDirectory();
+  RunOptions options = WithFault(directory, "");
+  options.preload = SlowDisk();
+  options.environment["FULL_DISK_FLAG"] = directory + ".full";
+  const RunResult run = RunProgram({FaultsProgram(), "full_disk", directory, directory + ".full"}, options);
+  ASSERT_EQ(0, run.code) << run.output << run.errors;
+  EXPECT_THAT(run.errors, testing::StartsWith("hotproof: the trace cannot be written"));
+  EXPECT_EQ(1, std::count(run.errors.begin(), run.errors.end(), '\n')) << run.errors;
+  const uint64_t counted = std::stoull(run.output.substr(run.output.find(' ')));
+  const TraceSummary trace = OneTrace(directory);
+  EXPECT_TRUE(trace.issues.empty()) << trace.Describe();
+  EXPECT_EQ(counted, trace.Asked());
+  EXPECT_LT(trace.Recorded(), counted);
+  EXPECT_GE(trace.Recorded(), 100u) << trace.Describe();  // those behind, all of them
+  EXPECT_TRUE(trace.HasProblem(trace::PROBLEM_DISK_FULL));
+  ASSERT_TRUE(trace.tables.has_footer);
+  EXPECT_EQ(counted, trace.tables.footer.launches());
+}
+
 // --- A full disk, a read-only folder: mounts in a namespace of this test's own
 // ---------------------------
 
@@ -337,7 +358,7 @@ TEST_F(MountTest, DiskThatFillsWhileTheCountersFit) {
   EXPECT_EQ("counted 200001\n", run.output);
   const TraceSummary trace = OneTrace(directory);
   EXPECT_EQ(trace::CounterSource::kCounterFile, trace.tables.asked_source) << trace.Describe();
-  EXPECT_EQ(200001u, trace.Asked());  // timing stopped, counting went on
+  EXPECT_EQ(200001u, trace.Asked());  // nothing was timed, counting went on
   EXPECT_LT(trace.Recorded(), 200000u);
   EXPECT_TRUE(trace.HasProblem(trace::PROBLEM_DISK_FULL) || !trace.tables.has_footer);
   umount2(directory.c_str(), MNT_DETACH);

@@ -3,6 +3,11 @@
 //   exit_while_launching           four threads launch for ever; exit(5) from the main thread
 //   take_over                      200 launches, then activity buffer callbacks of its own as
 //                                  torch.profiler makes them, 100 launches
+//   launch_through_files DIR N     launches until the tracer has closed N files in DIR
+//   serve DIR N                    warm-up, a capture, then replays and launches until the tracer has closed
+//                                  file number N; prints how many of each as JSON
+//   full_disk DIR FLAG             launches, then more while FLAG makes slow_disk.cc refuse to write, then
+//                                  more when the tracer writes again
 //   fill_disk_then_launch DIR N    fills DIR's file system but for 64 KiB, then launches N times
 #include <cupti.h>
 #include <dlfcn.h>
@@ -11,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -110,6 +116,63 @@ void LaunchThroughFiles(const std::string& directory, int files) {
   printf("counted %llu\n", static_cast<unsigned long long>(s.Counted()));
 }
 
+// Of the files that the tracer has closed in the folder; 0: none.
+int HighestClosed(const std::string& directory) {
+  int highest = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    const std::filesystem::path name = entry.path().filename();
+    if (name.extension() == ".hps") highest = std::max(highest, atoi(name.stem().extension().c_str() + 1));
+  }
+  return highest;
+}
+
+void Serve(const std::string& directory, int files) {
+  constexpr int kWarmup = 10, kNodes = 16;
+  Session s;
+  for (int i = 0; i < kWarmup; ++i) s.Empty(s.stream);
+  s.Begin(s.stream);
+  for (int i = 0; i < kNodes; ++i) s.Count(s.stream);
+  const CUgraphExec exec = s.Instantiate(s.EndCapture(s.stream));
+  long replays = 0, eager = 0, empty = 0;
+  while (HighestClosed(directory) < files) {
+    for (int i = 0; i < 50; ++i, ++replays) s.Launch(exec, s.stream);
+    for (int i = 0; i < 20; ++i, ++eager) s.Count(s.stream, 2);
+    for (int i = 0; i < 30; ++i, ++empty) s.Empty(s.stream);
+    s.Sync();
+    usleep(5000);
+  }
+  s.Sync();
+  printf("{\"warmup\": %d, \"count\": %ld, \"empty\": %ld}\n", kWarmup, replays * kNodes + eager, empty);
+}
+
+void FullDisk(const std::string& directory, const std::string& flag) {
+  Session s;
+  const auto launch_until = [&s](auto done) {
+    do {
+      for (int i = 0; i < 100; ++i) s.Count(s.stream);
+      s.Sync();
+      usleep(5000);
+    } while (!done());
+  };
+  const auto bytes = [&] {
+    uintmax_t all = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      if (entry.path().extension() == ".hpt") all += entry.file_size();
+    }
+    return all;
+  };
+  const uintmax_t begun = bytes();
+  launch_until([&] { return bytes() > begun; });
+  close(open(flag.c_str(), O_CREAT | O_WRONLY, 0600));
+  launch_until([&] { return access((flag + ".refused").c_str(), F_OK) == 0; });
+  const uintmax_t full = bytes();
+  for (int i = 0; i < 100; ++i) s.Count(s.stream);
+  unlink(flag.c_str());
+  launch_until([&] { return bytes() > full; });
+  for (int i = 0; i < 100; ++i) s.Count(s.stream);
+  printf("counted %llu\n", static_cast<unsigned long long>(s.Counted()));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -124,6 +187,10 @@ int main(int argc, char** argv) {
     FillDiskThenLaunch(argv[2], atoi(argv[3]));
   else if (name == "launch_through_files" && argc == 4)
     LaunchThroughFiles(argv[2], atoi(argv[3]));
+  else if (name == "serve" && argc == 4)
+    Serve(argv[2], atoi(argv[3]));
+  else if (name == "full_disk" && argc == 4)
+    FullDisk(argv[2], argv[3]);
   else
     return 64;
   return 0;
