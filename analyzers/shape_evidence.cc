@@ -41,6 +41,8 @@ std::vector<Matrix> MatricesOf(const trace::Site& site, const trace::Tables& tab
     constexpr uint64_t kMax = std::numeric_limits<uint32_t>::max();
     if (matrix.inner == 0 || matrix.outer == 0 || matrix.inner > kMax || matrix.outer > kMax)
       continue;
+    // A placeholder: a grouped kernel writes the real map on the device.
+    if (matrix.inner == 1 && matrix.outer == 1) continue;
     matrices.push_back(matrix);
   }
   return matrices;
@@ -64,14 +66,15 @@ bool Agree(const Shape& a, const Shape& b) {
 }
 
 // Operands are K-major (inner dim K) in every TMA GEMM here; the output D has N inside. A and B are
-// told apart by D or, without a tensor map for it, by the dims in the kernel's name.
+// told apart by D or, without a tensor map for it, by the dims in the kernel's name. Nothing else does: where
+// N is K, A and D look like two operands of a square product. B of groups is stacked: N rows for each.
 Shape FromTensorMaps(const trace::Site& site, const catalog::KernelClass& kernel_class,
                      const Shape& named, const trace::Tables& tables, bool* contradicts_name) {
   const std::vector<Matrix> matrices = MatricesOf(site, tables);
   std::vector<Shape> found;
   bool disagreed = false;
-  auto consider = [&](const Matrix& a, const Matrix& b) {
-    Shape shape{static_cast<uint32_t>(a.outer), static_cast<uint32_t>(b.outer),
+  auto consider = [&](const Matrix& a, uint64_t n) {
+    Shape shape{static_cast<uint32_t>(a.outer), static_cast<uint32_t>(n),
                 static_cast<uint32_t>(a.inner), Provenance::kTensorMap};
     if (!Agree(shape, named)) {
       disagreed = true;
@@ -90,12 +93,17 @@ Shape FromTensorMaps(const trace::Site& site, const catalog::KernelClass& kernel
           !Fits(b.data_type, kernel_class.b_dtype)) {
         continue;
       }
-      bool output_tells = a.outer == b.outer;
+      const bool stacked = named.n && b.outer > *named.n && b.outer % *named.n == 0;
+      const uint64_t n = stacked ? *named.n : b.outer;
+      bool output_tells = false;
       for (size_t d = 0; d < matrices.size() && !output_tells; ++d) {
-        output_tells =
-            d != i && d != j && matrices[d].inner == b.outer && matrices[d].outer == a.outer;
+        output_tells = d != i && d != j && matrices[d].inner == n && matrices[d].outer == a.outer;
       }
-      if (output_tells || name_tells) consider(a, b);
+      if (output_tells) {
+        consider(a, n);
+      } else if (name_tells) {
+        consider(a, b.outer);
+      }
     }
   }
   if (found.size() == 1) return found.front();

@@ -73,6 +73,33 @@ TEST(ShapeEvidence, WithoutAnOutputTheNameTellsTheOperandsApart) {
   EXPECT_EQ(ShapeFrom(operands, named), (Shape{8, 5120, 6144, Provenance::kTensorMap}));
 }
 
+// A weight that no tensor map describes, N = K: A and D would pass for two operands of a square
+// product.
+TEST(ShapeEvidence, AnOperandAndTheOutputAreNoPair) {
+  EXPECT_EQ(ShapeFrom({{kBfloat16, {4096, 8}}, {kBfloat16, {4096, 8}}}, Class("bf16")), Shape());
+  EXPECT_EQ(ShapeFrom({{kBfloat16, {512, 512}}, {kBfloat16, {512, 512}}, {kBfloat16, {512, 512}}},
+                      Class("bf16")),
+            (Shape{512, 512, 512, Provenance::kTensorMap}));
+}
+
+// Grouped kernels are given maps of one element and fill them in on the device.
+TEST(ShapeEvidence, PlaceholdersAreNoDims) {
+  const std::vector<Map> maps = {{kBfloat16, {1, 1}}, {kBfloat16, {1, 1}}, {kBfloat16, {1, 1}}};
+  EXPECT_EQ(ShapeFrom(maps, Class("bf16")), Shape());
+}
+
+TEST(ShapeEvidence, WeightsOfGroupsAreStacked) {
+  catalog::KernelClass named = Class("e4m3");
+  named.n = 6144;
+  named.k = 3968;
+  std::string contradiction;
+  EXPECT_EQ(
+      ShapeFrom({{kUint8, {3968, 1152}}, {kUint8, {3968, 3 * 6144}}, {kBfloat16, {6144, 1152}}},
+                named, &contradiction),
+      (Shape{1152, 6144, 3968, Provenance::kTensorMap}));
+  EXPECT_EQ(contradiction, "");
+}
+
 TEST(ShapeEvidence, AContradictionMakesTheShapeUnknownAndIsSaid) {
   catalog::KernelClass named = Class("e4m3");
   named.n = 4096;

@@ -120,16 +120,19 @@ TEST_F(LayoutTest, Cutlass3) {
          {{832}, {{0, 0}, {4, 7}, {8, 14336}, {12, 5120}, {16, 1}}});
   Expect("cutlass_vllm.swapped", {7, 14336, 5120}, vllm + ", true" + end,
          {{832}, {{0, 0}, {4, 14336}, {8, 7}, {12, 5120}, {16, 1}}});
-  // Of an H200 run. The kernel that is not persistent has no mode, and 16 bytes do not read as the others'.
+  // Of an H200 run. The kernel that is not persistent has no mode, and 16 bytes do not read as the
+  // others'.
   const std::string not_persistent =
-      "cutlass::device_kernel<vllm::cutlass_3x_gemm_sm90_fp8<cutlass::float_e4m3_t, cutlass::bfloat16_t, "
-      "vllm::c3x::ScaledEpilogue, cute::tuple<cute::C<64>, cute::C<16>, cute::C<256>>, cute::tuple<cute::C<1>, "
+      "cutlass::device_kernel<vllm::cutlass_3x_gemm_sm90_fp8<cutlass::float_e4m3_t, "
+      "cutlass::bfloat16_t, "
+      "vllm::c3x::ScaledEpilogue, cute::tuple<cute::C<64>, cute::C<16>, cute::C<256>>, "
+      "cute::tuple<cute::C<1>, "
       "cute::C<1>, cute::C<1>>, cutlass::gemm::KernelTmaWarpSpecializedFP8FastAccum, "
       "cutlass::epilogue::TmaWarpSpecialized, true>::GemmKernel>";
   Expect("cutlass_vllm.swapped_not_persistent", {1, 2000, 832}, not_persistent,
          {{1536}, {{0, 2000}, {4, 1}, {8, 832}, {12, 1}}});
-  EXPECT_TRUE(
-      Read(classifier_, not_persistent, {{1536}, {{0, 2000}, {4, 1}, {8, 832}, {12, 7}}})->contradiction);
+  EXPECT_TRUE(Read(classifier_, not_persistent, {{1536}, {{0, 2000}, {4, 1}, {8, 832}, {12, 7}}})
+                  ->contradiction);
   Expect("cutlass3.rank3", {65, 256, 640},
          NameWith("GemmUniversal<cute::tuple<int, int, int>, cutlass::"),
          {{1024}, {{4, 65}, {8, 256}, {12, 640}, {16, 0x7ff0}}});
@@ -202,15 +205,17 @@ TEST_F(LayoutTest, NvjetNeedsEveryPlaceToAgree) {
   Launch batched = launch;
   batched.words.push_back({216, 3});
   EXPECT_TRUE(Read(classifier_, name, batched)->contradiction);
-  // Another version's struct, an operand order of which none was recorded: nothing is read.
+  // Another version's struct, a batch by pointers, whose number the struct does not tell: nothing
+  // is read.
   launch.sizes[0] = 1728;
   EXPECT_FALSE(Read(classifier_, name, launch).has_value());
   launch.sizes[0] = 1720;
   EXPECT_FALSE(
-      Read(classifier_, "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_TTT", launch).has_value());
+      Read(classifier_, "nvjet_sm90_tst_64x40_64x16_1x2_h_bz_ptrBatch_TNT", launch).has_value());
   // Another order than the name's: the extents are exchanged.
   for (const char* other : {"nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NNT",
-                            "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NTN"}) {
+                            "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NTN",
+                            "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_TTT"}) {
     EXPECT_TRUE(Read(classifier_, other, launch)->contradiction) << other;
   }
 }
@@ -219,8 +224,19 @@ TEST_F(LayoutTest, NvjetNeedsEveryPlaceToAgree) {
 TEST_F(LayoutTest, NvjetWhoseOperandsHaveKOutside) {
   const std::string name = "nvjet_sm90_tst_96x64_64x8_1x4_h_bz_NNN";
   const Launch batched{{1720},
-                       {{416, 71}, {420, 188}, {208, 71}, {212, 151}, {216, 27}, {272, 151}, {276, 188},
-                        {280, 27}, {592, 71}, {596, 188}, {600, 27}, {352, 72}, {320, 152}},
+                       {{416, 71},
+                        {420, 188},
+                        {208, 71},
+                        {212, 151},
+                        {216, 27},
+                        {272, 151},
+                        {276, 188},
+                        {280, 27},
+                        {592, 71},
+                        {596, 188},
+                        {600, 27},
+                        {352, 72},
+                        {320, 152}},
                        {}};
   Expect("cublaslt.nvjet_nn", {189, 72, 152}, name, batched);
   EXPECT_EQ(Read(classifier_, name, batched)->batch, 28);
@@ -230,10 +246,58 @@ TEST_F(LayoutTest, NvjetWhoseOperandsHaveKOutside) {
     EXPECT_TRUE(Read(classifier_, name, other)->contradiction) << i;
   }
   const Launch transposed{{1720},
-                          {{416, 263}, {420, 3775}, {208, 263}, {212, 4}, {272, 3775}, {276, 4},
-                           {592, 263}, {596, 3775}, {352, 264}, {320, 5}},
+                          {{416, 263},
+                           {420, 3775},
+                           {208, 263},
+                           {212, 4},
+                           {272, 3775},
+                           {276, 4},
+                           {592, 263},
+                           {596, 3775},
+                           {352, 264},
+                           {320, 5}},
                           {}};
-  Expect("cublaslt.nvjet_nt", {3776, 264, 5}, "nvjet_sm90_tst_96x128_64x6_4x2_h_bz_NTN", transposed);
+  Expect("cublaslt.nvjet_nt", {3776, 264, 5}, "nvjet_sm90_tst_96x128_64x6_4x2_h_bz_NTN",
+         transposed);
+}
+
+TEST_F(LayoutTest, NvjetWhoseSecondOperandAloneHasKOutside) {
+  Expect("cublaslt.nvjet_tt", {4080, 1984, 456}, "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TTT",
+         {{1720},
+          {{416, 1983},
+           {420, 4079},
+           {208, 455},
+           {212, 1983},
+           {272, 4079},
+           {276, 455},
+           {592, 1983},
+           {596, 4079},
+           {352, 1984},
+           {320, 512}},
+          {}});
+}
+
+// Of an H200 run: without the tile scheduler of persistent kernels there is no mode in front.
+TEST_F(LayoutTest, CutlassThatIsNotPersistent) {
+  const std::string name =
+      "void cutlass::device_kernel<vllm::cutlass_3x_gemm<signed char, cutlass::bfloat16_t, "
+      "vllm::c3x::ScaledEpilogue, cute::tuple<cute::C<64>, cute::C<64>, cute::C<256> >, "
+      "cute::tuple<cute::C<1>, cute::C<1>, cute::C<1> >, cutlass::gemm::KernelTmaWarpSpecialized, "
+      "cutlass::epilogue::TmaWarpSpecialized>::GemmKernel>(Params)";
+  const Launch launch{{1536}, {{0, 41}, {4, 3888}, {8, 304}, {12, 1}}, {}};
+  Expect("cutlass_vllm.not_persistent", {41, 3888, 304}, name, launch);
+}
+
+TEST_F(LayoutTest, FusedDownProjectionIsGivenItsTokens) {
+  const std::string name =
+      "void fused_a_gemm_kernel<1, 2112, 7168, 16, 16, 256, 12>(__nv_bfloat16*, __nv_bfloat16 "
+      "const*, __nv_bfloat16 const*, int)";
+  const auto reading = Read(classifier_, name, {{8, 8, 8, 4}, {{24, 13}}, {}});
+  ASSERT_TRUE(reading.has_value());
+  EXPECT_EQ(reading->m, 13);
+  const KernelClass kernel_class = classifier_.Classify(name);
+  EXPECT_FALSE(kernel_class.m.has_value());  // 1 is a batch
+  EXPECT_EQ(kernel_class.n, 2112);
 }
 
 TEST_F(LayoutTest, TritonCompilesOnesIn) {
@@ -264,7 +328,8 @@ TEST_F(LayoutTest, TritonCompilesOnesIn) {
   Expect("triton.block_scaled_mm_one_group", {9, 256, 128}, name,
          {{8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4},
           {{40, 9}, {44, 256}, {48, 128}, {52, 128}, {56, 128}, {60, 128}, {64, 128}, {68, 256}}});
-  // Scales of one column, column-major; and of one row: their strides are what tells these from the above.
+  // Scales of one column, column-major; and of one row: their strides are what tells these from the
+  // above.
   Expect("triton.block_scaled_mm_one_column", {3194, 7168, 128}, name,
          {{8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4, 4, 8, 8},
           {{40, 3194},

@@ -85,7 +85,7 @@ const char* const kKernels[] = {
     "false, {x5}, "
     "8, false>(int4 const*)",
     "void router_gemm_kernel_bf16_output<{A}, {x1}, {x2}, {m}, {n}, {k}>({D}*)",
-    "void fused_a_gemm_kernel<{m}, {n}, {k}, {x1}, {x2}, {x3}, {x4}>(__nv_bfloat16*)",
+    "void fused_a_gemm_kernel<{x5}, {n}, {k}, {x1}, {x2}, {x3}, {x4}>(__nv_bfloat16*)",
     ("void gemvNSP_kernel<{A}, {D}, {D}, float, {x1}, {x2}, {x3}, {x4}, false, "
      "cublasGemvParamsEx<int, cublasGemvTensorBatched<{D} const>, float> >({D}*)"),
 };

@@ -49,7 +49,8 @@ class Asked:
         self.taken.add((m, n, k))
         return is_new
 
-    def launch(self, library, paths, m, n, k, call, batch=1, eager=EAGER):
+    def launch(self, library, paths, m, n, k, call, batch=1, eager=EAGER, in_parts=False):
+        """`call` computes it on the current stream; in_parts: its rows may be dealt out to several launches."""
         for _ in range(eager):
             call()
         torch.cuda.synchronize()
@@ -60,5 +61,6 @@ class Asked:
             graph.replay()
         torch.cuda.synchronize()
         row = self.rows.setdefault((library, m, n, k, batch), {
-            "library": library, "paths": paths, "m": m, "n": n, "k": k, "batch": batch, "launches": 0})
+            "library": library, "paths": paths, "m": m, "n": n, "k": k, "batch": batch, "launches": 0,
+            "in_parts": in_parts})
         row["launches"] += eager + REPLAYS

@@ -49,6 +49,26 @@ class CompareShapes(unittest.TestCase):
     def test_a_call_of_two_kernels(self):
         self.assertEqual("", sentences(lambda rows: [row.update(launches=600) for row in rows[:2]]))
 
+    def test_rows_dealt_out_to_launches(self):
+        asked = [{"library": "m", "paths": ["marlin"], "m": 396, "n": 64, "k": 128, "batch": 1, "launches": 600,
+                  "in_parts": True}]
+
+        def verdict(*parts):
+            rows = [{"m": m, "n": 64, "k": 128, "path": "marlin", "kernel": "m", "launches": 600} for m in parts]
+            return " ".join(compare_shapes.verdict(*compare_shapes.compare(asked, {"gemms": rows})))
+        self.assertEqual("", verdict(384, 12))
+        self.assertIn("nobody asked for 384", verdict(384, 13))
+        self.assertIn("600 launches without their shape", verdict(384))
+
+    def test_groups_in_device_memory(self):
+        asked = ASKED + [{"library": "g", "paths": ["other"], "m": None, "n": None, "k": None, "batch": 1,
+                          "launches": 12}]
+        row = {"path": "other", "kernel": "g", "launches": 12}
+        self.assertEqual("", sentences(lambda rows: rows.append(row), asked))
+        self.assertIn("nobody asked for 1 x 1 x 1", sentences(lambda rows: rows.append({**row, "m": 1, "n": 1, "k": 1}),
+                                                              asked))
+        self.assertIn("unknown shape", sentences(lambda rows: rows.append({**row, "launches": 13}), asked))
+
     def test_nothing(self):
         self.assertIn("nothing was asked for", sentences(asked=[]))
 

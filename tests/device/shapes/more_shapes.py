@@ -107,13 +107,13 @@ def torch_grouped(asked):
     for m, n, k in asked.shapes(10, n_step=16, k_step=16, m_step=64, max_m=2048):
         a, b = randn(m, k), randn(groups, n, k).transpose(1, 2)
         ends = torch.tensor([m // 4 * (i + 1) for i in range(groups)], dtype=torch.int32, device="cuda")
-        asked.launch("torch groups", ["cutlass_torch"] + CUBLAS, None, None, None,
+        asked.launch("torch groups", ["cutlass_torch"], None, None, None,
                      lambda: torch._grouped_mm(a, b, offs=ends))
     for m, n, k in asked.shapes(10, n_step=16, k_step=16, m_step=64, max_m=2048):
         a, b = randn(m, k, dtype=E4M3), randn(groups, n, k, dtype=E4M3).transpose(1, 2)
         rows, columns = torch.rand(m, device="cuda"), torch.rand(groups, n, device="cuda")
         ends = torch.tensor([m // 4 * (i + 1) for i in range(groups)], dtype=torch.int32, device="cuda")
-        asked.launch("torch FP8 groups", ["cutlass_torch"] + CUBLAS, None, None, None,
+        asked.launch("torch FP8 groups", ["other"], None, None, None,
                      lambda: torch._scaled_grouped_mm(a, b, rows, columns, offs=ends, out_dtype=BF16))
 
 
@@ -132,7 +132,7 @@ def marlin(asked):
         weight = ops.gptq_marlin_repack(packed_weight(n, k), nothing, k, n, 4)
         asked.launch("vllm marlin", ["marlin"], m, n, k, lambda: ops.marlin_gemm(
             a, None, weight, None, scales, None, None, None, None, None, workspace, scalar_types.uint4b8, m, n, k,
-            use_fp32_reduce=True))
+            use_fp32_reduce=True), in_parts=True)
 
 
 def machete(asked):
@@ -185,7 +185,7 @@ def deep_gemm_grouped(asked):
     except ImportError:
         from vllm.third_party import deep_gemm as library
     groups = 3
-    for m, n, k in asked.shapes_of_few_weights(2, 8, max_m=2048, m_step=128 * groups):
+    for m, n, k in asked.shapes_of_few_weights(2, 9, max_m=2048, m_step=128 * groups):
         a, b, d = randn(m, k, dtype=E4M3), randn(groups, n, k, dtype=E4M3), randn(m, n)
         scale_a = torch.rand(k // 128, m, device="cuda").t()
         scale_b = torch.rand(groups, n // 128, k // 128, device="cuda")
