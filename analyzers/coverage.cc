@@ -17,15 +17,19 @@ std::string BaseName(const std::string& path) { return path.substr(path.rfind('/
 
 bool IsTraceOf(const trace::Header& header, const trace::Process& process,
                const trace::Manifest& manifest) {
-  auto same_or_unknown = [](const auto& a, const auto& b, const auto& unknown) {
-    return a == b || a == unknown || b == unknown;
-  };
-  return header.pid() == process.pid() &&
-         same_or_unknown(header.process_start_ticks(), process.start_ticks(), uint64_t{0}) &&
-         same_or_unknown(header.boot_id(), manifest.boot_id(), std::string());
+  return MayBeSame({header.pid(), header.process_start_ticks(), header.boot_id()},
+                   {process.pid(), process.start_ticks(), manifest.boot_id()});
 }
 
 }  // namespace
+
+bool MayBeSame(const ProcessIdentity& a, const ProcessIdentity& b) {
+  auto same_or_unknown = [](const auto& x, const auto& y, const auto& unknown) {
+    return x == y || x == unknown || y == unknown;
+  };
+  return a.pid == b.pid && same_or_unknown(a.start_ticks, b.start_ticks, uint64_t{0}) &&
+         same_or_unknown(a.boot_id, b.boot_id, std::string());
+}
 
 absl::StatusOr<trace::Manifest> LoadManifest(const std::string& path) {
   std::ifstream file(path);
@@ -79,12 +83,15 @@ Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
 
 bool IsStillRunning(const std::vector<trace::Manifest>& manifests, const trace::Header& header) {
   for (const trace::Manifest& manifest : manifests) {
-    if (!manifest.boot_id().empty() && !header.boot_id().empty() &&
-        manifest.boot_id() != header.boot_id()) {
-      continue;
+    for (const uint32_t pid : manifest.alive_pids()) {
+      // The last process of that pid: the others have ended.
+      ProcessIdentity alive{pid, 0, manifest.boot_id()};
+      for (const trace::Process& process : manifest.processes()) {
+        if (process.pid() == pid) alive.start_ticks = process.start_ticks();
+      }
+      const ProcessIdentity traced{header.pid(), header.process_start_ticks(), header.boot_id()};
+      if (MayBeSame(alive, traced)) return true;
     }
-    const auto& alive = manifest.alive_pids();
-    if (std::find(alive.begin(), alive.end(), header.pid()) != alive.end()) return true;
   }
   return false;
 }

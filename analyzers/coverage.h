@@ -11,6 +11,15 @@
 
 namespace hotproof::analyzers {
 
+// What tells a process from others, as far as it is known; 0 and empty: not known.
+struct ProcessIdentity {
+  uint32_t pid = 0;
+  uint64_t start_ticks = 0;
+  std::string boot_id;
+};
+// Nothing that is known of both says otherwise.
+bool MayBeSame(const ProcessIdentity& a, const ProcessIdentity& b);
+
 // Reads hotproof-manifest.json. Errors: one line with the path and what to do.
 absl::StatusOr<trace::Manifest> LoadManifest(const std::string& path);
 

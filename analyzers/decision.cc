@@ -34,14 +34,21 @@ Verdict DecideLaunches(const Bounds& bounds, const Observed& observed) {
   return verdict;
 }
 
+Verdict DecidePerReplay(uint64_t expected, Evidence evidence, std::span<const PerReplay> graphs) {
+  Verdict verdict = graphs.empty() ? kInconclusive : kPass;
+  for (const PerReplay& graph : graphs) {
+    verdict = Both(verdict, DecideLaunches({expected, expected},
+                                           {evidence, graph.selected, graph.possible}));
+  }
+  return verdict;
+}
+
 bool RatioBound::Holds(double ratio) const {
   switch (op) {
     case Op::kLess:
       return ratio < limit;
     case Op::kLessEqual:
       return ratio <= limit;
-    case Op::kEqual:
-      return ratio == limit;
     case Op::kGreaterEqual:
       return ratio >= limit;
     case Op::kGreater:
@@ -60,7 +67,7 @@ Verdict DecideShare(const RatioBound& bound, const Observed& selected, const Obs
   if (selected.possible + others.possible == 0) {
     return bound.Holds(static_cast<double>(selected.launches) / all) ? kPass : kFail;
   }
-  if (all == 0 || bound.op == RatioBound::Op::kEqual) return kInconclusive;
+  if (all == 0) return kInconclusive;
   const double least = static_cast<double>(selected.launches) /
                        (all + static_cast<double>(others.possible + possible_in_whole));
   const double most = static_cast<double>(selected.launches + selected.possible) /
@@ -74,9 +81,7 @@ Verdict DecideTimeShare(const RatioBound& bound, Evidence times, double selected
   if (times != Evidence::kExact || all_ns <= 0) return kInconclusive;
   const bool least = bound.Holds(selected_ns / all_ns);
   const bool most = bound.Holds((selected_ns + possible_ns) / all_ns);
-  // Between the two an equality may hold that holds at neither end.
-  if (least != most || (bound.op == RatioBound::Op::kEqual && possible_ns > 0))
-    return kInconclusive;
+  if (least != most) return kInconclusive;
   return least ? kPass : kFail;
 }
 

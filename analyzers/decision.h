@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "proto/report.pb.h"
 
@@ -40,9 +41,19 @@ struct Bounds {
 // INCONCLUSIVE.
 Verdict DecideLaunches(const Bounds& bounds, const Observed& observed);
 
+// What one graph launches in each replay.
+struct PerReplay {
+  uint64_t replays = 0;
+  uint64_t selected = 0;
+  uint64_t possible = 0;  // as Observed's
+};
+
+// Exactly `expected` in each of the graphs; undecided if there is none.
+Verdict DecidePerReplay(uint64_t expected, Evidence evidence, std::span<const PerReplay> graphs);
+
 // A comparison of a ratio with a limit, e.g. ">= 0.99".
 struct RatioBound {
-  enum class Op { kLess, kLessEqual, kEqual, kGreaterEqual, kGreater };
+  enum class Op { kLess, kLessEqual, kGreaterEqual, kGreater };
   Op op = Op::kGreaterEqual;
   double limit = 0;
   bool Holds(double ratio) const;

@@ -1,12 +1,14 @@
 #include "analyzers/expectations.h"
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "analyzers/number.h"
+#include "analyzers/expectation_check.h"
+#include "analyzers/loss_table.h"
 
 namespace hotproof::analyzers {
 namespace {
@@ -15,137 +17,15 @@ constexpr Verdict kPass = report::AssertReport::PASS;
 constexpr Verdict kFail = report::AssertReport::FAIL;
 constexpr Verdict kInconclusive = report::AssertReport::INCONCLUSIVE;
 
-std::string BoundsText(const Bounds& bounds) {
-  if (bounds.min && bounds.max && *bounds.min == *bounds.max) {
-    return *bounds.min == 0 ? "never" : absl::StrCat("exactly ", *bounds.min);
-  }
-  if (bounds.max && *bounds.max == 0) return "never";
-  std::vector<std::string> parts;
-  if (bounds.min) parts.push_back(absl::StrCat("at least ", *bounds.min));
-  if (bounds.max) parts.push_back(absl::StrCat("at most ", *bounds.max));
-  return absl::StrJoin(parts, " and ");
-}
-
-// The checks that one expectation makes of one tally.
-class Checker {
- public:
-  explicit Checker(const CompiledExpectation& expectation) : expectation_(expectation) {}
-
-  std::vector<report::Check> Check(const Tally& tally,
-                                   std::span<const ProcessAnalysis* const> processes) const {
-    std::vector<report::Check> checks;
-    const Bounds& bounds = expectation_.bounds;
-    if (bounds.min || bounds.max) {
-      checks.push_back(Make(tally, processes, DecideLaunches(bounds, tally.selected), "launches",
-                            BoundsText(bounds), absl::StrCat(tally.selected.launches)));
-      if (tally.selected.possible > 0) {
-        const std::string unknown = absl::StrCat(
-            tally.selected.possible, " more launches of unknown ", Unknown(), " may belong to it");
-        AddReason(unknown, &checks.back());
-        if (expectation_.selection.code) {
-          AddReason(expectation_.selection.code->why_incomplete, &checks.back());
-        }
-      }
-    }
-    if (expectation_.share) {
-      const auto all = static_cast<double>(tally.selected.launches + tally.others.launches);
-      checks.push_back(Make(
-          tally, processes,
-          DecideShare(*expectation_.share, tally.selected, tally.others, tally.possible_in_whole),
-          "share of launches", expectation_.share_text,
-          all == 0 ? absl::StrCat("no such ", Whole())
-                   : absl::StrFormat("%.4f (%d of %.0f %s)", tally.selected.launches / all,
-                                     tally.selected.launches, all, Whole())));
-      const uint64_t possible = tally.selected.possible + tally.others.possible;
-      if (possible > 0) {
-        AddReason(absl::StrCat(possible, " launches of unknown ", Unknown(), " may change it"),
-                  &checks.back());
-      }
-    }
-    if (expectation_.time_share) {
-      checks.push_back(Make(tally, processes,
-                            DecideTimeShare(*expectation_.time_share, tally.times,
-                                            tally.selected_ns, tally.possible_ns, tally.all_ns),
-                            "share of GPU time", expectation_.time_share_text,
-                            tally.all_ns == 0
-                                ? "no execution observed"
-                                : absl::StrFormat("%.4f", tally.selected_ns / tally.all_ns)));
-      if (tally.possible_ns > 0) {
-        AddReason(absl::StrCat(tally.selected.possible, " launches of unknown ", Unknown(),
-                               " may change it"),
-                  &checks.back());
-      }
-    }
-    return checks;
-  }
-
- private:
-  // What may be unknown of a launch so that it counts as possible.
-  std::string Unknown() const {
-    const Selection& selection = expectation_.selection;
-    std::vector<std::string> unknown;
-    if (selection.shape) unknown.push_back("shape");
-    if (selection.code) unknown.push_back("cubin");
-    if (selection.range) unknown.push_back("range");
-    return absl::StrJoin(unknown, " or ");
-  }
-
-  // What a share is taken of.
-  std::string Whole() const {
-    const std::optional<catalog::Kind>& kind = expectation_.selection.kind;
-    if (!kind) return "launches";
-    return *kind == catalog::Kind::kGemm
-               ? "GEMMs"
-               : absl::StrCat("launches of kind ", std::string(catalog::KindName(*kind)));
-  }
-
-  report::Check Make(const Tally& tally, std::span<const ProcessAnalysis* const> processes,
-                     Verdict verdict, const std::string& quantity, const std::string& expected,
-                     const std::string& got) const {
-    report::Check check;
-    check.set_verdict(verdict);
-    check.set_expectation(expectation_.name.empty()
-                              ? absl::StrCat(quantity, " of ", expectation_.selection.Text())
-                              : absl::StrCat(expectation_.name, ": ", quantity));
-    check.set_expected(expected);
-    check.set_got(got);
-    if (tally.phased) check.set_steady_launches(Number(tally.steady));
-    check.set_warmup_launches(Number(tally.phased ? tally.warmup : tally.warmup + tally.steady));
-    check.set_captured_nodes(Number(tally.captured));
-    if (processes.size() == 1) {
-      check.set_pid(processes[0]->header().pid());
-      check.set_process(processes[0]->name());
-    } else {
-      check.set_process(absl::StrCat("all ", processes.size(), " processes together"));
-    }
-    if (verdict == kInconclusive) AddReason(tally.why_inconclusive, &check);
-    if (verdict != kPass) AddNear(expectation_.selection, processes, &check);
-    return check;
-  }
-
-  static void AddReason(const std::string& reason, report::Check* check) {
-    if (check->verdict() == kPass || reason.empty()) return;
-    const bool states_nothing = reason == "COMPLETE" || reason == "COUNTED";
-    if (check->reason().empty()) {
-      if (!states_nothing) check->set_reason(reason);
-    } else {
-      check->set_reason(absl::StrCat(check->reason(), "; ", reason));
-    }
-  }
-
-  const CompiledExpectation& expectation_;
-};
-
 // A GPU process without a trace, or one that could not be observed, may have launched more.
-void Weaken(const std::string& why, Tally* tally) {
+void Weaken(const Why& why, Tally* tally) {
   tally->selected.evidence = Weaker(tally->selected.evidence, Evidence::kLowerBound);
   tally->others.evidence = Weaker(tally->others.evidence, Evidence::kLowerBound);
   tally->times = Weaker(tally->times, Evidence::kLowerBound);
-  tally->why_inconclusive = tally->why_inconclusive.empty() ||
-                                    tally->why_inconclusive == "COMPLETE" ||
-                                    tally->why_inconclusive == "COUNTED"
-                                ? why
-                                : absl::StrCat(why, "; ", tally->why_inconclusive);
+  for (Why* of : {&tally->why_counts, &tally->why_times}) {
+    of->Add(why.text, why.advice, "");
+    of->ids.insert(of->ids.end(), why.ids.begin(), why.ids.end());
+  }
 }
 
 bool IsCollected(const ProcessAnalysis& process) {
@@ -162,13 +42,29 @@ bool Launched(const ProcessAnalysis& process) {
   return process.completeness.completeness.expected() > 0;
 }
 
-std::string CoverageGap(const Coverage& coverage) {
+Why CoverageGap(const Coverage& coverage) {
   std::vector<std::string> missing;
   for (const trace::Process& process : coverage.missing) {
     missing.push_back(absl::StrCat("pid ", process.pid()));
   }
-  if (missing.empty()) return "hotproof run was stopped early: later processes are unknown";
-  return absl::StrCat("GPU process without a trace: ", absl::StrJoin(missing, ", "));
+  const LossKind& kind =
+      LossOf(missing.empty() ? Finding::kManifestUnfinished : Finding::kNoTrace);
+  return {missing.empty() ? kind.meaning
+                          : absl::StrCat(kind.meaning, ": ", absl::StrJoin(missing, ", ")),
+          kind.advice,
+          {kind.name}};
+}
+
+const Why kBlind{"a process was not collected in full", "its report says why (hotproof report)",
+                 {"not_collected"}};
+const Why kNothingLaunched{"no kernel launch in any process",
+                           "trace the process that does the work: hotproof report lists those there are",
+                           {"no_launch"}};
+
+void Explain(const Why& why, report::Check* check) {
+  check->set_reason(why.text);
+  check->set_advice(why.advice);
+  for (const std::string& id : why.ids) check->add_reason_ids(id);
 }
 
 class Judge {
@@ -198,9 +94,11 @@ class Judge {
 
  private:
   Tally TallyIn(const CompiledExpectation& expectation, const ProcessAnalysis& process) const {
-    Tally tally = TallyOf(expectation.selection, process, expectations_.phase);
-    if (coverage_.partial()) Weaken(CoverageGap(coverage_), &tally);
-    return tally;
+    return TallyOf(expectation.selection, process, expectations_.phase);
+  }
+  std::vector<report::Check> ChecksIn(const CompiledExpectation& expectation,
+                                      const ProcessAnalysis* process) const {
+    return ChecksOf(expectation, TallyIn(expectation, *process), std::span(&process, 1));
   }
 
   void Conclude(Verdict verdict) { report_.set_verdict(Both(report_.verdict(), verdict)); }
@@ -216,48 +114,78 @@ class Judge {
   }
 
   void CheckOne(const CompiledExpectation& expectation) {
-    const Checker checker(expectation);
-    if (launched_.empty() && blind_.empty()) {
-      report::Check check;
-      check.set_verdict(kInconclusive);
-      check.set_expectation(expectation.name.empty() ? expectation.selection.Text()
-                                                     : expectation.name);
-      check.set_expected(BoundsText(expectation.bounds));
-      check.set_got("nothing");
-      check.set_reason(idle_.empty() ? "no trace" : "no kernel launch in any process");
-      Keep({std::move(check)});
-      Conclude(kInconclusive);
-      return;
+    if (launched_.empty() && blind_.empty() && coverage_.missing.empty()) {
+      Why why = kNothingLaunched;
+      if (idle_.empty())
+        why = {"no trace", "run the program under hotproof run -o DIR -- COMMAND", {"no_trace"}};
+      return KeepUnknown(expectation, why, {}, "");
     }
     switch (expectation.processes) {
       case expectations::SUM:
-        return CheckSum(expectation, checker);
+        return CheckSum(expectation);
       case expectations::ANY:
-        return CheckAny(expectation, checker);
+        return CheckAny(expectation);
       default:
-        return CheckEvery(expectation, checker);
+        return CheckEvery(expectation);
     }
   }
 
-  void CheckEvery(const CompiledExpectation& expectation, const Checker& checker) {
+  // Of a process of which nothing is known.
+  void KeepUnknown(const CompiledExpectation& expectation, const Why& why, uint32_t pid,
+                   const std::string& process) {
+    report::Check check;
+    check.set_verdict(kInconclusive);
+    check.set_expectation(TitleOf(expectation, LaunchesText(expectation.selection)));
+    check.set_expected(ExpectedText(expectation));
+    check.set_got("not known");
+    check.set_pid(pid);
+    check.set_process(process);
+    Explain(why, &check);
+    Conclude(kInconclusive);
+    Keep({std::move(check)});
+  }
+
+  static std::string ExpectedText(const CompiledExpectation& expectation) {
+    std::vector<std::string> parts;
+    if (const std::string bounds = BoundsText(expectation.bounds); !bounds.empty())
+      parts.push_back(bounds);
+    if (expectation.per_replay)
+      parts.push_back(absl::StrCat("exactly ", *expectation.per_replay, " a replay"));
+    if (expectation.share) parts.push_back(absl::StrCat("share ", expectation.share_text));
+    if (expectation.time_share)
+      parts.push_back(absl::StrCat("share of GPU time ", expectation.time_share_text));
+    return absl::StrJoin(parts, ", ");
+  }
+
+  // A process that may be there and was not seen is one of them.
+  void CheckEvery(const CompiledExpectation& expectation) {
     for (const auto* group : {&launched_, &blind_}) {
       for (const ProcessAnalysis* process : *group) {
-        std::vector<report::Check> checks =
-            checker.Check(TallyIn(expectation, *process), std::span(&process, 1));
+        std::vector<report::Check> checks = ChecksIn(expectation, process);
         Conclude(AllOf(checks));
         Keep(std::move(checks));
       }
     }
+    if (!coverage_.partial()) return;
+    Why why = CoverageGap(coverage_);
+    absl::StrAppend(&why.advice, why.advice.empty() ? "" : "; ",
+                    "where one process is enough, --processes any");
+    for (const trace::Process& missing : coverage_.missing) {
+      why.text = LossOf(Finding::kNoTrace).meaning;
+      KeepUnknown(expectation, why, missing.pid(),
+                  ProcessName(missing.executable(),
+                              {missing.arguments().begin(), missing.arguments().end()}));
+    }
+    if (coverage_.missing.empty()) KeepUnknown(expectation, why, 0, "later processes");
   }
 
   // The line of the process that does best stands for all.
-  void CheckAny(const CompiledExpectation& expectation, const Checker& checker) {
+  void CheckAny(const CompiledExpectation& expectation) {
     Verdict best = kFail;
     std::vector<report::Check> best_checks;
     for (const auto* group : {&launched_, &blind_}) {
       for (const ProcessAnalysis* process : *group) {
-        std::vector<report::Check> checks =
-            checker.Check(TallyIn(expectation, *process), std::span(&process, 1));
+        std::vector<report::Check> checks = ChecksIn(expectation, process);
         const Verdict verdict = AllOf(checks);
         if (best_checks.empty() || (verdict != best && Either(verdict, best) == verdict)) {
           best = verdict;
@@ -265,25 +193,27 @@ class Judge {
         }
       }
     }
+    if (best_checks.empty()) return KeepUnknown(expectation, CoverageGap(coverage_), 0, "");
     // A process that was not seen could be the one.
     if (best == kFail && coverage_.partial()) {
       best = kInconclusive;
       for (report::Check& check : best_checks) {
         if (check.verdict() != kFail) continue;
         check.set_verdict(kInconclusive);
-        check.set_reason(CoverageGap(coverage_));
+        Explain(CoverageGap(coverage_), &check);
       }
     }
     Conclude(best);
     Keep(std::move(best_checks));
   }
 
-  void CheckSum(const CompiledExpectation& expectation, const Checker& checker) {
-    if (launched_.empty()) return CheckEvery(expectation, checker);
+  void CheckSum(const CompiledExpectation& expectation) {
+    if (launched_.empty()) return CheckEvery(expectation);
     Tally sum = TallyIn(expectation, *launched_.front());
     for (size_t i = 1; i < launched_.size(); ++i) sum.Add(TallyIn(expectation, *launched_[i]));
-    if (!blind_.empty()) Weaken("a process was not collected in full", &sum);
-    std::vector<report::Check> checks = checker.Check(sum, launched_);
+    if (coverage_.partial()) Weaken(CoverageGap(coverage_), &sum);
+    if (!blind_.empty()) Weaken(kBlind, &sum);
+    std::vector<report::Check> checks = ChecksOf(expectation, sum, launched_);
     Conclude(AllOf(checks));
     Keep(std::move(checks));
   }
@@ -299,42 +229,90 @@ class Judge {
     check.set_expectation("processes with a kernel launch");
     check.set_expected(absl::StrCat("exactly ", expected));
     check.set_got(absl::StrCat(got));
+    check.set_expected_min(expected);
+    check.set_expected_max(expected);
+    check.set_got_value(static_cast<double>(got));
     if (verdict == kInconclusive) {
-      check.set_reason(!blind_.empty()       ? "a process was not collected in full"
-                       : coverage_.partial() ? CoverageGap(coverage_)
-                                             : "no kernel launch in any process");
+      Explain(!blind_.empty()       ? kBlind
+              : coverage_.partial() ? CoverageGap(coverage_)
+                                    : kNothingLaunched,
+              &check);
     }
     Conclude(verdict);
     Keep({std::move(check)});
   }
 
-  // A path means its GEMMs. Where it had none, what else it ran may be what was meant.
-  void NoteOtherKinds(const CompiledExpectation& expectation) {
-    if (!expectation.selection.kind_implied || !expectation.selection.path) return;
-    Selection any_kind = expectation.selection;
-    any_kind.kind.reset();
-    uint64_t gemms = 0, launches = 0;
-    for (const ProcessAnalysis* process : launched_) {
-      gemms += TallyOf(expectation.selection, *process, expectations_.phase).selected.launches;
-      launches += TallyOf(any_kind, *process, expectations_.phase).selected.launches;
+  // Launches of the selection if GEMMs were not meant, by kind.
+  std::map<std::string, uint64_t> OtherKinds(const Selection& selection) const {
+    std::map<std::string, uint64_t> launches;
+    for (int kind = 0; kind <= static_cast<int>(catalog::Kind::kElementwise); ++kind) {
+      Selection of_kind = selection;
+      of_kind.kind = static_cast<catalog::Kind>(kind);
+      if (*of_kind.kind == catalog::Kind::kGemm) continue;
+      for (const ProcessAnalysis* process : launched_) {
+        const Tally tally = TallyOf(of_kind, *process, expectations_.phase);
+        if (tally.selected.launches > 0)
+          launches[std::string(catalog::KindName(*of_kind.kind))] += tally.selected.launches;
+      }
     }
-    if (gemms > 0 || launches == 0) return;
-    report_.add_notes(absl::StrCat("path ", catalog::PathName(*any_kind.path).data(),
-                                   " launched no GEMM, but ", launches,
-                                   " kernels of other kinds: --kind any counts them"));
+    return launches;
+  }
+
+  // A path means its GEMMs. Where it had none, what else it ran may be what was meant.
+  void WarnOfOtherKinds(const CompiledExpectation& expectation) {
+    if (!expectation.selection.kind_implied || !expectation.selection.path) return;
+    for (const ProcessAnalysis* process : launched_) {
+      if (TallyIn(expectation, *process).selected.launches > 0) return;
+    }
+    const auto others = OtherKinds(expectation.selection);
+    if (others.empty()) return;
+    Warn(absl::StrCat(
+        "path ", std::string(catalog::PathName(*expectation.selection.path)),
+        " launched no GEMM, but kernels of kind ",
+        absl::StrJoin(others, ", ",
+                      [](std::string* out, const auto& of) {
+                        absl::StrAppend(out, of.first, " (", of.second, " launches)");
+                      }),
+        ": --kind ", others.size() == 1 ? others.begin()->first : "any", " counts them"));
+  }
+
+  // Kernels that nothing is known of may be GEMMs: shares and 'at most' are without them.
+  void NoteUnknownKinds() {
+    const bool asked = std::any_of(
+        expectations_.expect.begin(), expectations_.expect.end(), [](const auto& expectation) {
+          return expectation.selection.kind == catalog::Kind::kGemm &&
+                 (expectation.bounds.max || expectation.share);
+        });
+    if (!asked) return;
+    Selection unknown;
+    unknown.kind = catalog::Kind::kOther;
+    uint64_t launches = 0;
+    for (const ProcessAnalysis* process : launched_)
+      launches += TallyOf(unknown, *process, expectations_.phase).selected.launches;
+    if (launches == 0) return;
+    report_.add_notes(absl::StrCat(launches,
+                                   " launches of kernels of unknown kind are not taken for GEMMs: "
+                                   "hotproof report lists them as kind other"));
+  }
+
+  void Warn(const std::string& text) {
+    report_.add_notes(text);
+    report_.add_warnings(text);
   }
 
   void AddNotes() {
-    auto note = [this](const std::string& text) { report_.add_notes(text); };
     for (const ProcessAnalysis* process : idle_) {
-      note(absl::StrCat("not judged: pid ", process->header().pid(), " ", process->name(),
-                        " launched no kernel"));
+      report_.add_notes(absl::StrCat("not judged: pid ", process->pid(), " ", process->name(),
+                                     " launched no kernel"));
     }
-    for (const CompiledExpectation& expectation : expectations_.expect) NoteOtherKinds(expectation);
+    for (const CompiledExpectation& expectation : expectations_.expect)
+      WarnOfOtherKinds(expectation);
+    NoteUnknownKinds();
     if (coverage_.state == report::Process::NOT_CHECKED) {
-      note("coverage not checked: no manifest of hotproof run");
+      Warn("coverage not checked: no manifest of hotproof run, so a process that left no trace is not "
+           "known of (--expect-processes N counts those that did)");
     } else if (coverage_.partial()) {
-      note(absl::StrCat("not judged: ", CoverageGap(coverage_)));
+      Warn(absl::StrCat("not judged: ", CoverageGap(coverage_).text));
     }
   }
 

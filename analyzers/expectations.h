@@ -22,6 +22,7 @@ struct CompiledExpectation {
   std::string name;
   Selection selection;
   Bounds bounds;
+  std::optional<uint64_t> per_replay;
   std::optional<RatioBound> share, time_share;
   std::string share_text, time_share_text;
   expectations::Processes processes = expectations::EVERY;

@@ -39,7 +39,7 @@ absl::StatusOr<Selection::NxK> ParseShape(const std::string& text) {
 }
 
 absl::StatusOr<RatioBound> ParseRatio(const std::string& what, const std::string& text) {
-  static const RE2 pattern(R"(\s*(>=|<=|==|>|<)\s*([0-9]*\.?[0-9]+)\s*(%?)\s*)");
+  static const RE2 pattern(R"(\s*(>=|<=|>|<)\s*([0-9]*\.?[0-9]+)\s*(%?)\s*)");
   std::string op, number, percent;
   RatioBound bound;
   if (!RE2::FullMatch(text, pattern, &op, &number, &percent) ||
@@ -50,7 +50,6 @@ absl::StatusOr<RatioBound> ParseRatio(const std::string& what, const std::string
   using Op = RatioBound::Op;
   bound.op = op == ">="   ? Op::kGreaterEqual
              : op == "<=" ? Op::kLessEqual
-             : op == "==" ? Op::kEqual
              : op == ">"  ? Op::kGreater
                           : Op::kLess;
   if (bound.limit > 1) {
@@ -183,6 +182,12 @@ absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& 
   const auto bounds = CompileBounds(source);
   if (!bounds.ok()) return bounds.status();
   compiled.bounds = *bounds;
+  if (source.has_launches_per_replay()) {
+    if (source.processes() == expectations::SUM || default_processes == expectations::SUM) {
+      return Invalid("launches_per_replay is of each process; use processes EVERY or ANY");
+    }
+    compiled.per_replay = source.launches_per_replay();
+  }
   if (!source.share().empty()) {
     if (!compiled.selection.kernel && !compiled.selection.path && !compiled.selection.range &&
         !compiled.selection.code) {
@@ -206,9 +211,11 @@ absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& 
     compiled.time_share = *share;
     compiled.time_share_text = source.time_share();
   }
-  if (!compiled.bounds.min && !compiled.bounds.max && !compiled.share && !compiled.time_share) {
-    return Invalid(absl::StrCat("nothing is expected of ", compiled.selection.Text(),
-                                "; give launches, min_launches, max_launches or share"));
+  if (!compiled.bounds.min && !compiled.bounds.max && !compiled.per_replay && !compiled.share &&
+      !compiled.time_share) {
+    return Invalid(absl::StrCat(
+        "nothing is expected of ", compiled.selection.Text(),
+        "; give launches, min_launches, max_launches, launches_per_replay or share"));
   }
   compiled.processes = source.processes() != expectations::PROCESSES_UNSPECIFIED
                            ? source.processes()

@@ -24,7 +24,28 @@ std::string OperandsOf(const catalog::KernelClass& kernel_class) {
   return operands;
 }
 
-report::Gemm ConstantsOf(const ProcessAnalysis& process, uint32_t site) {
+std::string KeyOf(const TraceIndex& index, uint32_t site, const report::Gemm& row) {
+  const Shape& shape = index.shape_of_site(site);
+  return absl::StrJoin(
+      std::vector<std::string>{DimText(shape.n), DimText(shape.k), DimText(shape.m),
+                               DimText(shape.batch), row.path(), row.kernel(), row.cubin_hash(),
+                               row.library(), row.variant(), row.provenance(),
+                               absl::StrJoin(row.flags(), " ")},
+      "\x1f");
+}
+
+// Bytes of one element; 0: unknown.
+double ElementBytes(const std::string& dtype) {
+  if (dtype == "bf16" || dtype == "fp16") return 2;
+  if (dtype == "fp32" || dtype == "tf32") return 4;
+  if (dtype == "e4m3" || dtype == "e5m2" || dtype == "int8") return 1;
+  if (dtype == "e2m1" || dtype == "int4") return 0.5;
+  return 0;
+}
+
+}  // namespace
+
+report::Gemm GemmOf(const ProcessAnalysis& process, uint32_t site) {
   const TraceIndex& index = *process.index;
   const KernelInfo& kernel = index.kernel(index.kernel_of_site(site));
   const catalog::KernelClass& kernel_class = kernel.kernel_class;
@@ -55,33 +76,12 @@ report::Gemm ConstantsOf(const ProcessAnalysis& process, uint32_t site) {
   return row;
 }
 
-std::string KeyOf(const TraceIndex& index, uint32_t site, const report::Gemm& row) {
-  const Shape& shape = index.shape_of_site(site);
-  return absl::StrJoin(
-      std::vector<std::string>{DimText(shape.n), DimText(shape.k), DimText(shape.m),
-                               DimText(shape.batch), row.path(), row.kernel(), row.cubin_hash(),
-                               row.library(), row.variant(), row.provenance(),
-                               absl::StrJoin(row.flags(), " ")},
-      "\x1f");
-}
-
-// Bytes of one element; 0: unknown.
-double ElementBytes(const std::string& dtype) {
-  if (dtype == "bf16" || dtype == "fp16") return 2;
-  if (dtype == "fp32" || dtype == "tf32") return 4;
-  if (dtype == "e4m3" || dtype == "e5m2" || dtype == "int8") return 1;
-  if (dtype == "e2m1" || dtype == "int4") return 0.5;
-  return 0;
-}
-
-}  // namespace
-
 std::vector<uint32_t> HotPath::RowsOfSites(const ProcessAnalysis& process) {
   const TraceIndex& index = *process.index;
   std::vector<uint32_t> row_of_site(index.site_count(), kNoRow);
   for (uint32_t site = 1; site < index.site_count(); ++site) {
     if (index.kind_of_site(site) != catalog::Kind::kGemm) continue;
-    report::Gemm constants = ConstantsOf(process, site);
+    report::Gemm constants = GemmOf(process, site);
     const uint32_t row = rows_.RowOf(KeyOf(index, site, constants));
     if (row == info_.size()) info_.push_back({std::move(constants), {}, {}, false});
     row_of_site[site] = row;
@@ -140,8 +140,7 @@ void HotPath::FlagImpossible(const RowSums& sums, report::Gemm* row, report::Rep
   const double weight_bytes = ElementBytes(row->b_dtype()) * row->n() * row->k();
   if (weight_bytes == 0 || peak_bytes_per_ns_ == 0 || sums.timed_launches == 0) return;
   const double bytes = weight_bytes + ElementBytes(row->a_dtype()) * row->m() * row->k();
-  const double mean_ns =
-      static_cast<double>(sums.duration_ns) / static_cast<double>(sums.timed_launches);
+  const double mean_ns = MeanNs(sums);
   const double least_ns = bytes / peak_bytes_per_ns_;
   if (mean_ns >= least_ns) return;
   row->add_flags("faster_than_memory");
@@ -189,6 +188,8 @@ void HotPath::Finish(uint64_t all_exclusive_ns, report::Report* report) const {
     *row = info_[index].constants;
     FillRow(sums, all_exclusive_ns, row);
     row->set_captured_nodes(Number(sums.captured_nodes));
+    row->set_eager_launches(Number(sums.eager_launches));
+    if (IsUneven(sums)) row->add_flags("uneven");
     if (sums.per_replay) row->set_launches_per_replay(*sums.per_replay);
     const HelperSums &quant = info_[index].quant, &reduce = info_[index].reduce;
     row->set_quant_launches(Number(quant.launches[1]));

@@ -11,6 +11,9 @@
 
 namespace hotproof::analyzers {
 
+// What is constant about the launches of a GEMM's site: shape, path, kernel, operands.
+report::Gemm GemmOf(const ProcessAnalysis& process, uint32_t site);
+
 class HotPath {
  public:
   explicit HotPath(PhaseChoice phase) : phase_(phase) {}

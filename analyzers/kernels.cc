@@ -38,6 +38,7 @@ void Kernels::Finish(uint64_t all_exclusive_ns, report::Report* report) const {
     *row = info_[index];
     FillRow(sums, all_exclusive_ns, row);
     row->set_captured_nodes(Number(sums.captured_nodes));
+    row->set_eager_launches(Number(sums.eager_launches));
     if (sums.per_replay) row->set_launches_per_replay(*sums.per_replay);
   }
 }

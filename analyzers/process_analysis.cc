@@ -2,12 +2,40 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "analyzers/launch_matching.h"
 
 namespace hotproof::analyzers {
 
+namespace {
+
+// HOST-PID-RANDOM.hpt.
+uint32_t PidInName(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const std::vector<std::string> parts = absl::StrSplit(name.substr(0, name.rfind('.')), '-');
+  uint32_t pid = 0;
+  for (size_t from_end : {2, 1}) {
+    if (parts.size() > from_end && absl::SimpleAtoi(parts[parts.size() - from_end], &pid)) break;
+  }
+  return pid;
+}
+
+}  // namespace
+
+uint32_t ProcessAnalysis::pid() const {
+  return header().format_major() != 0 ? header().pid() : PidInName(reader->path());
+}
+
 std::string ProcessAnalysis::name() const {
+  if (header().format_major() == 0) {
+    const std::string& path = reader->path();
+    return absl::StrCat("(cut off: ", path.substr(path.rfind('/') + 1), ")");
+  }
   return ProcessName(header().executable(),
                      {header().arguments().begin(), header().arguments().end()});
 }

@@ -25,8 +25,11 @@ struct ProcessAnalysis {
   SlotTimes::Result times;
   std::vector<uint32_t> helper_owner;  // by slot: slot of the GEMM a helper kernel belongs to, or 0
   CompletenessResult completeness;
+  std::string run;  // the folder that it is of, as the user named it
 
   const trace::Header& header() const { return reader->tables().header; }
+  // Where the trace is cut off before its header ends, by the file's name.
+  uint32_t pid() const;
   std::string name() const;
   // Eager helpers count only where no record is missing between them and their GEMM.
   bool eager_order_proven() const;

@@ -25,14 +25,8 @@ std::string PayloadText(const trace::RangePath& path) {
   }
 }
 
-// What the tracer puts in place of what it keeps no more of (docs/ranges.md).
-bool IsMany(const trace::RangePath& path) {
-  constexpr size_t kMaxNameBytes = 255, kMaxCharacterBytes = 4;
-  return path.many() || path.payload_kind() == trace::PAYLOAD_VARIES || path.name() == "(many)" ||
-         path.domain() == "(many domains)" ||
-         path.name().size() > kMaxNameBytes - kMaxCharacterBytes ||  // may have been cut
-         path.domain().size() >= kMaxNameBytes;
-}
+// What the tracer keeps of a name (docs/ranges.md); a longer one was cut between characters.
+constexpr size_t kMaxNameBytes = 255, kMaxCharacterBytes = 4;
 
 // What `name` adds to the name of the range that it is in: "mlp" for "layers.3.mlp" in "layers.3".
 std::string_view WithoutOuter(std::string_view name, std::string_view outer) {
@@ -58,24 +52,46 @@ std::string StepText(const trace::RangePath& path, const trace::RangePath* outer
   return path.source() == trace::RANGE_START_END ? absl::StrCat("[", text, "]") : text;
 }
 
+// Of a step's text what is known, kUnknown behind or in place of what the tracer kept no more of
+// (docs/ranges.md).
+std::string PartialText(const trace::RangePath& path, const std::string& text) {
+  constexpr size_t kMaxNameBytes = 255, kMaxCharacterBytes = 4;
+  const std::string unknown(1, RangeIndex::kUnknown);
+  if (path.many() || path.name() == "(many)" || path.domain() == "(many domains)" ||
+      path.domain().size() >= kMaxNameBytes) {
+    return unknown;
+  }
+  const bool may_be_cut = path.name().size() > kMaxNameBytes - kMaxCharacterBytes;
+  if (!may_be_cut && path.payload_kind() != trace::PAYLOAD_VARIES) return text;
+  const size_t bracket = path.source() == trace::RANGE_START_END ? 1 : 0;
+  return text.substr(0, text.size() - bracket - PayloadText(path).size()) + unknown;
+}
+
 }  // namespace
 
 RangeIndex::RangeIndex(const TraceIndex& index) {
   const trace::Tables& tables = index.tables();
   if (tables.range_paths.size() <= 1) return;
   absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> ranges = {{{0, 0}, 0}};
-  const auto append = [&](uint32_t path, std::string& text, std::string& whole, bool& many) {
+  struct Texts {
+    std::string shown, known;  // `known`: with kUnknown
+    void Append(const trace::RangePath& step, const trace::RangePath* outer) {
+      const std::string text = StepText(step, outer);
+      absl::StrAppend(&shown, shown.empty() ? "" : "/", text);
+      absl::StrAppend(&known, known.empty() ? "" : "/", PartialText(step, text));
+    }
+  };
+  const auto append = [&](uint32_t path, Texts& text, Texts& whole) {
     std::vector<const trace::RangePath*> steps;
     for (; path != 0; path = tables.range_paths[path].parent()) {
       steps.push_back(&tables.range_paths[path]);
-      many |= IsMany(*steps.back());
       any_of_program_ |= steps.back()->domain().empty();
     }
     const trace::RangePath* outer = nullptr;
     while (!steps.empty()) {
       const trace::RangePath& step = *steps.back();
-      absl::StrAppend(&text, text.empty() ? "" : "/", StepText(step, outer));
-      absl::StrAppend(&whole, whole.empty() ? "" : "/", StepText(step, nullptr));
+      text.Append(step, outer);
+      whole.Append(step, nullptr);
       outer = &step;
       steps.pop_back();
     }
@@ -84,13 +100,14 @@ RangeIndex::RangeIndex(const TraceIndex& index) {
     const auto [found, is_new] =
         ranges.try_emplace({process, thread}, static_cast<uint32_t>(texts_.size()));
     if (is_new) {
-      std::string text, whole;
-      bool many = false;
-      append(process, text, whole, many);
-      append(thread, text, whole, many);
-      texts_.push_back(std::move(text));
-      whole_texts_.push_back(std::move(whole));
-      many_.push_back(many);
+      Texts text, whole;
+      append(process, text, whole);
+      append(thread, text, whole);
+      const bool partial = whole.known.find(kUnknown) != std::string::npos;
+      partial_texts_.push_back(partial ? std::vector{text.known, whole.known}
+                                       : std::vector<std::string>{});
+      texts_.push_back(std::move(text.shown));
+      whole_texts_.push_back(std::move(whole.shown));
     }
     return found->second;
   };

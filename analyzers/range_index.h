@@ -29,12 +29,17 @@ class RangeIndex {
   const std::string& text(uint32_t range) const { return texts_[range]; }
   // With every name whole.
   const std::string& whole_text(uint32_t range) const { return whole_texts_[range]; }
-  // It stands for many: not all of what the program said is in this text.
-  bool is_many(uint32_t range) const { return many_[range]; }
+  // Not all of what the program said is in the texts: it stands for many, or a name was cut.
+  bool is_many(uint32_t range) const { return !partial_texts_[range].empty(); }
+  // Of such a range, `text` and `whole_text` with kUnknown for each piece that is not known.
+  static constexpr char kUnknown = '\x01';
+  const std::vector<std::string>& partial_texts(uint32_t range) const {
+    return partial_texts_[range];
+  }
 
  private:
   std::vector<std::string> texts_ = {""}, whole_texts_ = {""};
-  std::vector<bool> many_ = {false};
+  std::vector<std::vector<std::string>> partial_texts_ = {{}};
   bool any_of_program_ = false;
   std::vector<uint32_t> slot_range_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,6 +33,7 @@ void AddPaths(const ProcessAnalysis& analysis, report::Process* process, PhaseCh
     path->set_path(rows.key(row));
     path->set_launches(Number(rows.sums(row).launches));
     path->set_warmup_launches(Number(rows.sums(row).warmup_launches));
+    path->set_eager_launches(Number(rows.sums(row).eager_launches));
     if (rows.sums(row).per_replay) path->set_launches_per_replay(*rows.sums(row).per_replay);
   }
 }
@@ -71,9 +73,12 @@ std::string PathSentence(const report::Process& process) {
   for (const report::Path& path : process.paths()) {
     if (path.launches() == 0) continue;
     std::string part = absl::StrCat(path.path(), " ", WithThousands(path.launches()));
-    if (path.has_launches_per_replay()) {
-      absl::StrAppend(&part, " (", WithThousands(path.launches_per_replay()), " a replay)");
-    }
+    std::vector<std::string> of_them;
+    if (path.has_launches_per_replay())
+      of_them.push_back(absl::StrCat(WithThousands(path.launches_per_replay()), " a replay"));
+    if (path.eager_launches() > 0 && path.eager_launches() < path.launches())
+      of_them.push_back(absl::StrCat(WithThousands(path.eager_launches()), " eager"));
+    if (!of_them.empty()) absl::StrAppend(&part, " (", absl::StrJoin(of_them, ", "), ")");
     parts.push_back(part);
   }
   return parts.empty() ? "" : absl::StrCat("GEMM launches by path: ", absl::StrJoin(parts, ", "));
@@ -127,7 +132,7 @@ void AddProcess(const ProcessAnalysis& analysis, const Coverage& coverage, Phase
                 report::Report* report) {
   report::Process* process = report->add_processes();
   const TraceIndex& index = *analysis.index;
-  process->set_pid(analysis.header().pid());
+  process->set_pid(analysis.pid());
   process->set_name(analysis.name());
   *process->mutable_completeness() = analysis.completeness.completeness;
   process->set_coverage(coverage.state);
@@ -138,6 +143,7 @@ void AddProcess(const ProcessAnalysis& analysis, const Coverage& coverage, Phase
   }
   const std::string& path = analysis.reader->path();
   process->set_trace(path.substr(path.rfind('/') + 1));
+  process->set_run(analysis.run);
   process->set_tracer(TracerText(analysis.header()));
   uint64_t warmup = 0, steady = 0;
   for (const SlotLaunches& launches : index.launches()) {
@@ -175,6 +181,22 @@ void AddMissing(const trace::Process& missing, report::Report* report) {
   reason->set_affects_times(true);
   process->set_verdict(
       absl::StrCat("NOT COLLECTED, so this says nothing about what ran: ", kind.meaning));
+}
+
+// Says that several runs are one report, and of which of them each row is.
+void TellRuns(std::span<const ProcessAnalysis> processes, report::Report* report) {
+  std::set<std::string> runs;
+  for (const ProcessAnalysis& process : processes) runs.insert(process.run);
+  if (runs.size() > 1) {
+    report->set_added(absl::StrCat(runs.size(), " runs are added up in every table: ",
+                                   absl::StrJoin(runs, ", "),
+                                   "; hotproof compare tells two apart"));
+    return;
+  }
+  for (auto& row : *report->mutable_gemms()) row.clear_runs();
+  for (auto& row : *report->mutable_kernels()) row.clear_runs();
+  for (auto& row : *report->mutable_kinds()) row.clear_runs();
+  for (auto& row : *report->mutable_ranges()) row.clear_runs();
 }
 
 struct Sums {
@@ -247,6 +269,7 @@ report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Cov
   kernels.Finish(all_exclusive_ns, &report);
   kinds.Finish(all_exclusive_ns, &report);
   ranges.Finish(all_exclusive_ns, &report);
+  TellRuns(processes, &report);
   CheckSums({Number(all_launches), Number(all_exclusive_ns)}, &report);
   if (all_exclusive_ns > kMaxNumber || all_launches > kMaxNumber) {
     report::Problem* problem = report.add_problems();

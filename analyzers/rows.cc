@@ -1,6 +1,7 @@
 #include "analyzers/rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,17 @@ void MeetRate(RowSums& sums, uint32_t rate) {
 }
 
 }  // namespace
+
+double MeanNs(const RowSums& sums) {
+  return static_cast<double>(sums.duration_ns) / static_cast<double>(sums.timed_launches);
+}
+
+bool IsUneven(const RowSums& sums) {
+  constexpr double kFar = 0.1;
+  if (sums.durations.count() == 0) return false;
+  const auto median = static_cast<double>(sums.durations.QuantileNs(0.5));
+  return std::abs(MeanNs(sums) - median) > kFar * median;
+}
 
 uint64_t LaunchesIn(const ProcessAnalysis& process, uint32_t slot, PhaseChoice phase) {
   const SlotLaunches& launches = process.index->launches()[slot];
@@ -61,6 +73,7 @@ uint32_t Rows::RowOf(const std::string& key) {
 void Rows::Add(const ProcessAnalysis& process, const std::vector<uint32_t>& row_of_site,
                PhaseChoice phase) {
   const TraceIndex& index = *process.index;
+  std::vector<char> in_run(sums_.size(), 0);
   for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
     const uint32_t row = row_of_site[index.site_of_slot(slot)];
     if (row == kNoRow) continue;
@@ -68,10 +81,15 @@ void Rows::Add(const ProcessAnalysis& process, const std::vector<uint32_t>& row_
     sums.launches += LaunchesIn(process, slot, phase);
     sums.warmup_launches += index.launches()[slot].warmup;
     sums.captured_nodes += index.IsGraphSlot(slot) ? 1 : 0;
+    if (!index.IsGraphSlot(slot)) sums.eager_launches += LaunchesIn(process, slot, phase);
+    if (index.IsGraphSlot(slot) || index.launches()[slot].total() > 0) in_run[row] = 1;
     const TimeSums times = TimesIn(process, slot, phase);
     sums.timed_launches += times.records;
     sums.duration_ns += times.duration_ns;
     sums.exclusive_ns += times.exclusive_ns;
+  }
+  for (uint32_t row = 0; row < in_run.size(); ++row) {
+    if (in_run[row] != 0) sums_[row].runs.insert(process.run);
   }
   AddDurations(process, row_of_site, phase);
   AddPerReplay(process, row_of_site, phase);
@@ -90,11 +108,6 @@ void Rows::AddDurations(const ProcessAnalysis& process, const std::vector<uint32
 void Rows::AddPerReplay(const ProcessAnalysis& process, const std::vector<uint32_t>& row_of_site,
                         PhaseChoice phase) {
   const TraceIndex& index = *process.index;
-  for (uint32_t site = 0; site < index.site_count(); ++site) {
-    if (row_of_site[site] == kNoRow || LaunchesIn(process, site, phase) == 0) continue;
-    sums_[row_of_site[site]].per_replay.reset();
-    sums_[row_of_site[site]].per_replay_differs = true;
-  }
   std::vector<uint32_t> nodes(sums_.size(), 0);
   std::vector<uint32_t> touched;
   const size_t graphs = index.tables().graphs.size();

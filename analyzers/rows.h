@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,22 @@ struct RowSums {
   uint64_t launches = 0;  // in the chosen phase
   uint64_t warmup_launches = 0;
   uint64_t captured_nodes = 0;
+  uint64_t eager_launches = 0;  // of `launches`
   uint64_t timed_launches = 0;  // records in the chosen phase
   uint64_t duration_ns = 0;
   uint64_t exclusive_ns = 0;
   Durations durations;  // of timed_launches
-  // Launches in one replay of each replayed graph that has any, if all agree and none was eager.
+  // Launches in one replay of each replayed graph that has any, if all agree.
   std::optional<uint32_t> per_replay;
   bool per_replay_differs = false;
+  std::set<std::string> runs;  // that launched or captured it
 };
+
+// Of one launch; inclusive.
+double MeanNs(const RowSums& sums);
+// The mean of its times is far from their median: a few launches took much longer, or there are two
+// populations, and sums say little about one launch.
+bool IsUneven(const RowSums& sums);
 
 inline constexpr uint32_t kNoRow = UINT32_MAX;
 
@@ -70,6 +79,7 @@ void FillRow(const RowSums& sums, uint64_t all_exclusive_ns, Row* row) {
   row->set_launches(Number(sums.launches));
   row->set_warmup_launches(Number(sums.warmup_launches));
   row->set_timed_launches(Number(sums.timed_launches));
+  for (const std::string& run : sums.runs) row->add_runs(run);
   if (sums.timed_launches == 0 && sums.launches > 0) return;
   row->set_time_ns(Number(sums.duration_ns));
   row->set_exclusive_time_ns(Number(sums.exclusive_ns));

@@ -8,8 +8,10 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "analyzers/loss_table.h"
 #include "analyzers/nearest.h"
 #include "analyzers/number.h"
 #include "analyzers/range_index.h"
@@ -108,6 +110,24 @@ class SiteMatcher {
   std::vector<Membership> names_, codes_;  // by kernel id
 };
 
+// Whether `pattern` matches one of the known pieces of `text`, whatever it is that stands in place of
+// kUnknown: the piece's own ends are no ends of the text, and what follows may be of a word or not.
+bool MatchesForCertain(const std::string& text, const RE2& pattern) {
+  const std::vector<std::string> pieces = absl::StrSplit(text, RangeIndex::kUnknown);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    bool matches = true;
+    for (const char* neighbour : {"a", " "}) {
+      const std::string before = i == 0 ? "" : neighbour;
+      const std::string around =
+          absl::StrCat(before, pieces[i], i + 1 == pieces.size() ? "" : neighbour);
+      matches &= pattern.Match(around, before.size(), before.size() + pieces[i].size(),
+                               RE2::UNANCHORED, nullptr, 0);
+    }
+    if (matches) return true;
+  }
+  return false;
+}
+
 // Whether the launches of each slot are in the ranges asked for. A range that stands for many may
 // be one of them, and so may any where none of the program's reached the tracer: that it has no
 // ranges, or lost its NVTX injection, looks the same, whatever ranges a library opened for itself.
@@ -118,12 +138,10 @@ class RangeMatcher {
     ranges_.emplace(index);
     const bool uncertain = !ranges_->any_of_program();
     for (uint32_t range = 0; range < ranges_->size(); ++range) {
-      const bool matches = RE2::PartialMatch(ranges_->text(range), *selection.range) ||
-                           RE2::PartialMatch(ranges_->whole_text(range), *selection.range);
       const bool in_none = range == 0;  // which is one of those the pattern may ask for
       Membership in =
           ranges_->is_many(range) || uncertain ? Membership::kPossible : Membership::kOut;
-      if (matches && !(in_none && uncertain)) in = Membership::kIn;
+      if (Matches(range, *selection.range) && !(in_none && uncertain)) in = Membership::kIn;
       in_.push_back(in);
     }
   }
@@ -132,6 +150,17 @@ class RangeMatcher {
   }
 
  private:
+  bool Matches(uint32_t range, const RE2& pattern) const {
+    if (ranges_->is_many(range)) {
+      const std::vector<std::string>& texts = ranges_->partial_texts(range);
+      return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+        return MatchesForCertain(text, pattern);
+      });
+    }
+    return RE2::PartialMatch(ranges_->text(range), pattern) ||
+           RE2::PartialMatch(ranges_->whole_text(range), pattern);
+  }
+
   std::optional<RangeIndex> ranges_;
   std::vector<Membership> in_;
 };
@@ -141,21 +170,60 @@ Evidence CountsEvidence(const ProcessAnalysis& process, PhaseChoice phase) {
                                     : process.completeness.counts_steady;
 }
 
-std::string WhyUncertain(const ProcessAnalysis& process, PhaseChoice phase) {
-  const report::Completeness& completeness = process.completeness.completeness;
-  if (completeness.state() != report::Completeness::NOT_COLLECTED &&
-      phase == PhaseChoice::kSteady && !process.index->phases().phased) {
-    return absl::StrCat("unphased: ", process.index->phases().detail,
-                        "; use --phase all, or a steady mark");
+// Why the evidence for counts (or times) is not exact; empty, if it is.
+Why WhyUncertain(const ProcessAnalysis& process, PhaseChoice phase, bool of_times) {
+  using report::Completeness;
+  const Completeness& completeness = process.completeness.completeness;
+  Why why;
+  if (completeness.state() != Completeness::NOT_COLLECTED && phase == PhaseChoice::kSteady &&
+      !process.index->phases().phased) {
+    const LossKind& unphased = LossOf(Finding::kUnphased);
+    why.Add(absl::StrCat("unphased: ", process.index->phases().detail), unphased.advice,
+            unphased.name);
+    return why;
   }
-  std::vector<std::string> reasons;
   for (const report::Reason& reason : completeness.reasons()) {
-    reasons.push_back(reason.count() > 0
-                          ? absl::StrFormat("%s (%.0f)", reason.name(), reason.count())
-                          : reason.name());
+    if (!(of_times ? reason.affects_times() : reason.affects_counts())) continue;
+    const auto& problems = process.completeness.problems;
+    const auto problem = std::find_if(problems.begin(), problems.end(), [&](const auto& other) {
+      return other.name() == reason.name() && other.detail() == reason.detail();
+    });
+    why.Add(reason.count() > 0
+                ? absl::StrCat(reason.detail(), " (", WithThousands(reason.count()), ")")
+                : reason.detail(),
+            problem == problems.end() ? "" : problem->advice(), reason.name());
   }
-  std::string state = report::Completeness::State_Name(completeness.state());
-  return reasons.empty() ? state : absl::StrCat(state, ": ", absl::StrJoin(reasons, ", "));
+  if (of_times && completeness.state() == Completeness::COUNTED) {
+    why.Add("launches were counted, their execution was not observed",
+            "trace it with hotproof run --mode full, or ask for launches", "counted");
+  }
+  if (!why.text.empty() && completeness.state() != Completeness::COUNTED) {
+    std::string state = Completeness::State_Name(completeness.state());
+    why.text = absl::StrCat(absl::StrReplaceAll(state, {{"_", " "}}), ": ", why.text);
+  }
+  return why;
+}
+
+// What each replayed graph launches of the selection; only those that launch a GEMM or some of it.
+std::vector<PerReplay> ReplaysOf(const ProcessAnalysis& process, PhaseChoice phase,
+                                 const std::vector<Membership>& of_slot) {
+  const TraceIndex& index = *process.index;
+  std::vector<PerReplay> graphs;
+  for (uint32_t graph = 1; graph < index.tables().graphs.size(); ++graph) {
+    const uint32_t first = index.first_slot_of_graph(graph),
+                   end = index.first_slot_of_graph(graph + 1);
+    PerReplay of_graph;
+    bool forward = false;
+    for (uint32_t slot = first; slot < end; ++slot) {
+      of_graph.selected += of_slot[slot] == Membership::kIn;
+      of_graph.possible += of_slot[slot] == Membership::kPossible;
+      forward |= index.kind_of_site(index.site_of_slot(slot)) == catalog::Kind::kGemm;
+    }
+    if (first < end) of_graph.replays = LaunchesIn(process, first, phase);
+    forward |= of_graph.selected + of_graph.possible > 0;
+    if (forward && of_graph.replays > 0) graphs.push_back(of_graph);
+  }
+  return graphs;
 }
 
 }  // namespace
@@ -171,6 +239,13 @@ std::string Selection::Text() const {
   }
   if (range) parts.push_back(absl::StrCat("range /", range_pattern, "/"));
   return parts.empty() ? "any kernel" : absl::StrJoin(parts, ", ");
+}
+
+void Why::Add(const std::string& more, const std::string& more_advice, const std::string& id) {
+  absl::StrAppend(&text, text.empty() ? "" : "; ", more);
+  if (advice.find(more_advice) == std::string::npos)
+    absl::StrAppend(&advice, advice.empty() ? "" : "; ", more_advice);
+  if (!id.empty()) ids.push_back(id);
 }
 
 void Tally::Add(const Tally& other) {
@@ -189,7 +264,8 @@ void Tally::Add(const Tally& other) {
   steady += other.steady;
   warmup += other.warmup;
   captured += other.captured;
-  if (why_inconclusive.empty()) why_inconclusive = other.why_inconclusive;
+  if (why_counts.text.empty()) why_counts = other.why_counts;
+  if (why_times.text.empty()) why_times = other.why_times;
 }
 
 Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseChoice phase) {
@@ -206,13 +282,15 @@ Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseC
   tally.selected.evidence = tally.others.evidence = CountsEvidence(process, phase);
   tally.times =
       phase == PhaseChoice::kSteady && !tally.phased ? Evidence::kNone : process.completeness.times;
-  tally.why_inconclusive = WhyUncertain(process, phase);
+  tally.why_counts = WhyUncertain(process, phase, /*of_times=*/false);
+  tally.why_times = WhyUncertain(process, phase, /*of_times=*/true);
+  std::vector<Membership> of_slot(index.slot_count());
   for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
     const uint32_t site = index.site_of_slot(slot);
     const uint64_t launches = LaunchesIn(process, slot, phase);
     const auto exclusive_ns = static_cast<double>(TimesIn(process, slot, phase).exclusive_ns);
     tally.all_ns += exclusive_ns;
-    const Membership member = std::min(in[site], range_matcher.Of(slot));
+    const Membership member = of_slot[slot] = std::min(in[site], range_matcher.Of(slot));
     if (member == Membership::kIn) {
       tally.selected.launches += launches;
       tally.selected_ns += exclusive_ns;
@@ -234,6 +312,7 @@ Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseC
       tally.others.possible += launches;
     }
   }
+  tally.graphs = ReplaysOf(process, phase, of_slot);
   return tally;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "analyzers/decision.h"
@@ -44,6 +45,14 @@ struct Selection {
   std::string Text() const;  // "kernel /foo/ on path custom of shape 34816x5120"
 };
 
+// Why evidence decides less than it might, as sentences, and what to do.
+struct Why {
+  std::string text, advice;
+  std::vector<std::string> ids;  // the names of loss_table.h
+
+  void Add(const std::string& more, const std::string& more_advice, const std::string& id);
+};
+
 // What a selection got in one process or, added up, in all of them.
 struct Tally {
   Observed selected, others;  // in the phase asked for; others: what else is of the kind and shape
@@ -52,7 +61,9 @@ struct Tally {
   double selected_ns = 0, possible_ns = 0, all_ns = 0;
   bool phased = true;
   uint64_t steady = 0, warmup = 0, captured = 0;
-  std::string why_inconclusive;
+  Why why_counts, why_times;
+  // Of the graphs that were replayed in the phase and hold a GEMM or one of the selected launches.
+  std::vector<PerReplay> graphs;
 
   void Add(const Tally& other);
 };

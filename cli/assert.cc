@@ -36,7 +36,7 @@ struct Options {
   std::string rules;
   std::string expect_file;
   std::string kernel, path, shape, kind, cubin_of, range, share, time_share;
-  std::optional<uint64_t> launches, min_launches, max_launches;
+  std::optional<uint64_t> launches, min_launches, max_launches, per_replay;
   std::optional<std::string> processes, phase;
   std::optional<uint32_t> expect_processes;
   std::string junit_file;
@@ -100,7 +100,7 @@ bool HasFlagExpectation(const Options& options) {
   const bool selects = !options.kernel.empty() || !options.path.empty() || !options.shape.empty() ||
                        !options.kind.empty() || !options.cubin_of.empty() || !options.range.empty();
   const bool bounds = options.launches || options.min_launches || options.max_launches ||
-                      !options.share.empty() || !options.time_share.empty();
+                      options.per_replay || !options.share.empty() || !options.time_share.empty();
   return selects || bounds;
 }
 
@@ -117,6 +117,7 @@ expectations::Expectation FlagExpectation(const Options& options) {
   if (options.launches) expectation.set_launches(*options.launches);
   if (options.min_launches) expectation.set_min_launches(*options.min_launches);
   if (options.max_launches) expectation.set_max_launches(*options.max_launches);
+  if (options.per_replay) expectation.set_launches_per_replay(*options.per_replay);
   return expectation;
 }
 
@@ -186,8 +187,19 @@ absl::StatusOr<report::AssertReport> Check(const analyzers::CompiledExpectations
     report::AssertReport report =
         analyzers::CheckExpectations(expectations, run.processes, run.coverage);
     for (const report::Problem& problem : run.coverage.problems) {
-      if (problem.name() != kNotNamed) continue;
-      report.add_notes(absl::StrCat("pid ", problem.pid(), " ", problem.detail()));
+      if (problem.name() == kNotNamed)
+        report.add_notes(absl::StrCat("pid ", problem.pid(), " ", problem.detail()));
+      if (problem.name() != kRuleUnused) continue;
+      report.add_notes(absl::StrCat(problem.detail(), ": ", problem.advice()));
+      report.add_warnings(report.notes(report.notes_size() - 1));
+    }
+    // Where folders below hold traces, which.
+    if (run.processes.empty() && run.coverage.missing.empty()) {
+      const report::Problem problem = NoTraceFound(paths);
+      for (report::Check& check : *report.mutable_checks()) {
+        check.set_reason(problem.detail());
+        check.set_advice(problem.advice());
+      }
     }
     return report;
   };
@@ -294,6 +306,11 @@ CLI::App* AddAssert(CLI::App& app, int& exit_code) {
       ->check(WholeNumber())
       ->group(bounds);
   command->add_option("--max-launches", options->max_launches, "At most so many; 0: never")
+      ->check(WholeNumber())
+      ->group(bounds);
+  command
+      ->add_option("--launches-per-replay", options->per_replay,
+                   "Exactly so many in each replay of each graph that launches a GEMM or one of them")
       ->check(WholeNumber())
       ->group(bounds);
   command

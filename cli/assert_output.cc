@@ -35,24 +35,31 @@ std::string Subject(const Check& check) {
 }
 
 std::string Got(const Check& check) {
-  if (check.got() == "nothing" || check.process().empty()) return check.got();
-  const std::string steady = check.has_steady_launches()
-                                 ? absl::StrFormat("%.0f steady", check.steady_launches())
-                                 : std::string("unphased");
-  return absl::StrCat(check.got(), " (launches: ", steady, " / ",
-                      absl::StrFormat("%.0f warm-up / %.0f captured", check.warmup_launches(),
-                                      check.captured_nodes()),
-                      ")");
+  if (!check.has_steady_launches() && !check.has_unphased_launches()) return check.got();
+  const std::string launches =
+      check.has_steady_launches()
+          ? absl::StrFormat("%.0f steady / %.0f warm-up", check.steady_launches(),
+                            check.warmup_launches())
+          : absl::StrFormat("%.0f, unphased", check.unphased_launches());
+  return absl::StrCat(check.got(), " (launches: ", launches, " / ",
+                      absl::StrFormat("%.0f captured", check.captured_nodes()), ")");
 }
 
-std::string Near(const Check& check) {
-  std::vector<std::string> names;
-  for (const report::Near& near : check.near()) {
-    names.push_back(absl::StrFormat("%s (%.0f / %.0f warm-up)",
-                                    render::Shorten(near.name(), kNameWidth), near.launches(),
-                                    near.warmup_launches()));
-  }
-  return absl::StrJoin(names, "; ");
+// What ran, most like what was asked for first; some of it may be just that.
+std::string Ran(const Check& check, const report::Near& near) {
+  const std::string launches =
+      check.has_unphased_launches()
+          ? absl::StrFormat("%.0f", near.launches())
+          : absl::StrFormat("%.0f steady / %.0f warm-up", near.launches(), near.warmup_launches());
+  return absl::StrCat("ran: ", launches, "  ", render::Shorten(near.name(), kNameWidth));
+}
+
+// What stands under a check's line.
+std::vector<std::string> Details(const Check& check) {
+  std::vector<std::string> details;
+  if (!check.advice().empty()) details.push_back("what to do: " + check.advice());
+  for (const report::Near& near : check.near()) details.push_back(Ran(check, near));
+  return details;
 }
 
 std::string OneLine(const Check& check) {
@@ -81,7 +88,7 @@ std::string XmlLine(const std::string& text) {
 struct Suite {
   int tests = 0, failures = 0, errors = 0;
   double seconds = 0;
-  std::string content;  // test cases, then system-out
+  std::string content;  // properties, test cases, system-out
 };
 
 std::string TestCase(const std::string& name, double seconds) {
@@ -109,12 +116,8 @@ std::string AssertAsText(const AssertReport& report, bool colours) {
   std::string text;
   for (const Check& check : report.checks()) {
     absl::StrAppend(&text, VerdictText(check.verdict(), colours), "  ", OneLine(check), "\n");
-    for (const report::Near& near : check.near()) {
-      absl::StrAppend(
-          &text, "      ran: ",
-          absl::StrFormat("%.0f steady / %.0f warm-up  ", near.launches(), near.warmup_launches()),
-          render::Shorten(near.name(), kNameWidth), "\n");
-    }
+    for (const std::string& detail : Details(check))
+      absl::StrAppend(&text, "      ", detail, "\n");
   }
   for (const std::string& note : report.notes()) absl::StrAppend(&text, "note  ", note, "\n");
   absl::StrAppend(&text, VerdictText(report.verdict(), colours), ": ", report.checks_size(),
@@ -128,11 +131,13 @@ std::string AssertAsGithub(const AssertReport& report) {
   for (const Check& check : report.checks()) {
     if (check.verdict() == AssertReport::PASS) continue;
     const char* level = check.verdict() == AssertReport::FAIL ? "error" : "warning";
-    std::string line = OneLine(check);
-    if (check.near_size() > 0) absl::StrAppend(&line, "\nran instead: ", Near(check));
+    std::string lines = OneLine(check);
+    for (const std::string& detail : Details(check)) absl::StrAppend(&lines, "\n", detail);
     absl::StrAppend(&text, "::", level, " title=hotproof ", VerdictName(check.verdict()),
-                    "::", GithubEscape(line), "\n");
+                    "::", GithubEscape(lines), "\n");
   }
+  for (const std::string& warning : report.warnings())
+    absl::StrAppend(&text, "::warning title=hotproof::", GithubEscape(warning), "\n");
   return text + AssertAsText(report, false);
 }
 
@@ -140,6 +145,14 @@ std::string AssertAsJunit(const AssertReport& report, double seconds) {
   Suite suite;
   suite.tests = report.checks_size();
   suite.seconds = seconds;
+  if (report.notes_size() > 0) {
+    absl::StrAppend(&suite.content, "    <properties>\n");
+    for (const std::string& note : report.notes()) {
+      absl::StrAppend(&suite.content, "      <property name=\"note\" value=\"", XmlLine(note),
+                      "\"/>\n");
+    }
+    absl::StrAppend(&suite.content, "    </properties>\n");
+  }
   for (const Check& check : report.checks()) {
     // All are judged in one reading of the traces: each has its part of the time.
     absl::StrAppend(&suite.content,
@@ -153,10 +166,10 @@ std::string AssertAsJunit(const AssertReport& report, double seconds) {
     const bool failed = check.verdict() == AssertReport::FAIL;
     ++(failed ? suite.failures : suite.errors);
     const char* element = failed ? "failure" : "error";
-    const std::string near = Near(check);
     absl::StrAppend(&suite.content, ">\n      <", element, " type=\"", VerdictName(check.verdict()),
                     "\" message=\"", XmlLine(OneLine(check)), "\">",
-                    near.empty() ? "" : Xml("ran: " + near), "</", element, ">\n    </testcase>\n");
+                    Xml(absl::StrJoin(Details(check), "\n")), "</", element,
+                    ">\n    </testcase>\n");
   }
   absl::StrAppend(&suite.content, "    <system-out>", Xml(AssertAsText(report, false)),
                   "</system-out>\n");

@@ -21,10 +21,8 @@ namespace fs = std::filesystem;
 // All files of a trace have this of it in common.
 std::string TraceOf(const std::string& path) { return trace::SegmentPath(path, 0); }
 
-bool IsSame(const trace::Process& process, const trace::FileStart& start) {
-  return process.pid() == start.pid &&
-         (process.start_ticks() == start.process_start_ticks || process.start_ticks() == 0 ||
-          start.process_start_ticks == 0);
+analyzers::ProcessIdentity IdentityOf(const trace::Process& process) {
+  return {process.pid(), process.start_ticks(), ""};
 }
 
 trace::Process FromCounters(const fs::path& path) {
@@ -50,7 +48,10 @@ void SetAside(const std::string& path, FolderEvidence& evidence) {
     auto& processes = *manifest.mutable_processes();
     const auto found = std::find_if(
         processes.begin(), processes.end(),
-        [&](const trace::Process& process) { return process.gpu() && IsSame(process, *start); });
+        [&](const trace::Process& process) {
+          return process.gpu() &&
+                 MayBeSame(IdentityOf(process), {start->pid, start->process_start_ticks, ""});
+        });
     if (found == processes.end()) continue;
     evidence.not_named.push_back(*found);
     processes.erase(found);
@@ -96,7 +97,8 @@ void AddEvidence(const FolderEvidence& evidence, analyzers::Coverage& coverage) 
   for (const trace::Process& process : evidence.without_trace) {
     const bool known = std::any_of(coverage.missing.begin(), coverage.missing.end(),
                                    [&](const trace::Process& missing) {
-                                     return missing.pid() == process.pid() && process.pid() != 0;
+                                     return process.pid() != 0 &&
+                                            MayBeSame(IdentityOf(missing), IdentityOf(process));
                                    });
     if (known) continue;
     coverage.state = report::Process::PARTIAL;

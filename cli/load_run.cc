@@ -1,12 +1,16 @@
 #include "cli/load_run.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <set>
+#include <tuple>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "analyzers/loss_table.h"
+#include "absl/strings/str_join.h"
 #include "catalog/classifier.h"
+#include "catalog/rule_text.h"
 #include "cli/folder_evidence.h"
 #include "cli/terminal.h"
 #include "trace/reader.h"
@@ -16,7 +20,8 @@ namespace hotproof::cli {
 namespace {
 
 struct Inputs {
-  std::vector<std::string> traces;  // canonical
+  std::vector<std::string> traces;          // canonical
+  std::map<std::string, std::string> runs;  // by folder of theirs, as it was named
   std::vector<FolderEvidence> folders;
 };
 
@@ -39,7 +44,12 @@ absl::StatusOr<Inputs> FindInputs(const std::vector<std::string>& paths) {
     // The same trace named twice, or by several of its files (DIR/*.hp[st]), is one process.
     for (const std::string& trace : found->trace_paths) inputs.traces.push_back(canonical(trace));
     const std::filesystem::path place = canonical(path);
-    folders.insert(std::filesystem::is_directory(place, error) ? place : place.parent_path());
+    const bool is_folder = std::filesystem::is_directory(place, error);
+    const std::string folder = is_folder ? place : place.parent_path();
+    folders.insert(folder);
+    std::string named = is_folder ? path : std::filesystem::path(path).parent_path().string();
+    while (named.size() > 1 && named.back() == '/') named.pop_back();
+    inputs.runs.try_emplace(folder, named.empty() ? "." : named);
   }
   trace::KeepNewestFiles(inputs.traces);
   for (const std::string& folder : folders) {
@@ -50,22 +60,55 @@ absl::StatusOr<Inputs> FindInputs(const std::vector<std::string>& paths) {
   return inputs;
 }
 
-// A trace that is cut off before its header ends is no process that was not traced: its file's name
-// (HOST-PID-RANDOM.hpt) still says whose it is.
-void NameCutOffTraces(LoadedRun& run) {
+// What the trace says of its process; where it is cut off before that, what its file's name does.
+trace::Header IdentityOf(const analyzers::ProcessAnalysis& process) {
+  trace::Header header = process.header();
+  header.set_pid(process.pid());
+  return header;
+}
+
+// A copied folder would be counted twice. (Programs that one process ran, each by exec, have names
+// of their own.)
+absl::Status RefuseCopies(const std::vector<analyzers::ProcessAnalysis>& processes) {
+  std::map<std::tuple<std::string, uint32_t, uint64_t>, std::string> seen;
+  for (const analyzers::ProcessAnalysis& process : processes) {
+    const std::filesystem::path path = process.reader->path();
+    const trace::Header& header = process.header();
+    if (header.process_start_ticks() == 0) continue;
+    const auto [first, is_new] = seen.try_emplace(
+        {path.filename(), header.pid(), header.process_start_ticks()}, path.string());
+    if (is_new) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(path.string(), " is a copy of ", first->second,
+                     ", and would be counted twice; name one of them"));
+  }
+  return absl::OkStatus();
+}
+
+// Of a file that was taken for a trace: all of a folder's, say.
+absl::Status WithAdvice(const absl::Status& status) {
+  const std::string message(status.message());
+  if (message.find("not a hotproof trace") == std::string::npos) return status;
+  return absl::Status(status.code(), message + "; give the folder, or its .hpt files alone");
+}
+
+// A misspelt pattern is silent otherwise.
+void FindUnusedRules(const std::string& rules_path, LoadedRun& run) {
+  if (rules_path.empty()) return;
+  const auto rules = catalog::ReadRulesFile(rules_path);
+  if (!rules.ok()) return;  // a pipe: it was read
+  std::set<std::string> used;
   for (const analyzers::ProcessAnalysis& process : run.processes) {
-    if (process.header().format_major() != 0) continue;
-    const std::string name = std::filesystem::path(process.reader->path()).filename();
-    for (report::Problem& problem : run.coverage.problems) {
-      const std::string pid = absl::StrCat("-", problem.pid());
-      const size_t at = name.find(pid);
-      if (problem.name() != analyzers::LossOf(analyzers::Finding::kNoTrace).name ||
-          at == std::string::npos || absl::ascii_isdigit(name[at + pid.size()])) {
-        continue;
-      }
-      problem.set_detail(absl::StrCat(name, " is cut off before it says anything of its process"));
-      problem.set_advice("copy it again, or trace the program again");
-    }
+    for (uint32_t id = 1; id < process.index->kernel_count(); ++id)
+      used.insert(process.index->kernel(id).kernel_class.rule);
+  }
+  for (const auto& rule : rules->rule()) {
+    if (used.contains(rule.id())) continue;
+    report::Problem& problem = run.coverage.problems.emplace_back();
+    problem.set_severity(report::Problem::INFO);
+    problem.set_name(kRuleUnused);
+    problem.set_detail(absl::StrCat("rule ", rule.id(), " of ", rules_path, " decided no kernel"));
+    problem.set_advice("hotproof classify --rules tries it on names, which it has to match whole");
   }
 }
 
@@ -93,16 +136,53 @@ absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const s
     if (counts_only && !options.counts_only && reader.ok()) {
       reader = trace::TraceReader::Open(inputs->traces[i]);
     }
-    if (!reader.ok()) return reader.status();
+    if (!reader.ok()) return WithAdvice(reader.status());
     run.processes.push_back(analyzers::AnalyzeTrace(*std::move(reader), *classifier, options));
+    run.processes.back().run = inputs->runs[std::filesystem::path(inputs->traces[i]).parent_path()];
   }
-  std::vector<const trace::Header*> headers;
+  if (const absl::Status status = RefuseCopies(run.processes); !status.ok()) return status;
+  std::vector<trace::Header> identities;
   for (const analyzers::ProcessAnalysis& process : run.processes)
-    headers.push_back(&process.header());
+    identities.push_back(IdentityOf(process));
+  std::vector<const trace::Header*> headers;
+  for (const trace::Header& identity : identities) headers.push_back(&identity);
   run.coverage = analyzers::JudgeCoverage(options.manifests, headers);
   for (const FolderEvidence& folder : inputs->folders) AddEvidence(folder, run.coverage);
-  NameCutOffTraces(run);
+  FindUnusedRules(rules, run);
   return run;
+}
+
+bool AnyCollected(const LoadedRun& run) {
+  return std::any_of(
+      run.processes.begin(), run.processes.end(), [](const analyzers::ProcessAnalysis& process) {
+        return process.completeness.completeness.state() != report::Completeness::NOT_COLLECTED;
+      });
+}
+
+report::Problem NoTraceFound(const std::vector<std::string>& paths) {
+  constexpr int kDeepest = 4;
+  constexpr size_t kMostNamed = 5;
+  std::set<std::string> below;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    namespace fs = std::filesystem;
+    fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, error);
+    for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
+      if (it.depth() >= kDeepest) it.disable_recursion_pending();
+      if (it->path().extension() == ".hpt") below.insert(it->path().parent_path());
+    }
+  }
+  report::Problem problem;
+  problem.set_severity(report::Problem::ERROR);
+  problem.set_name("no_trace");
+  problem.set_detail("no trace (.hpt) found in " + absl::StrJoin(paths, ", "));
+  problem.set_advice("run the program under hotproof run -o DIR -- COMMAND");
+  if (below.empty()) return problem;
+  const size_t more = below.size() > kMostNamed ? below.size() - kMostNamed : 0;
+  while (below.size() > kMostNamed) below.erase(std::prev(below.end()));
+  problem.set_advice(absl::StrCat("name the folder of one run: ", absl::StrJoin(below, ", "),
+                                  more > 0 ? absl::StrCat(" or ", more, " more") : ""));
+  return problem;
 }
 
 }  // namespace hotproof::cli

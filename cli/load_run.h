@@ -10,6 +10,8 @@
 
 namespace hotproof::cli {
 
+inline constexpr char kRuleUnused[] = "rule_unused";  // the problem's name in reports
+
 struct LoadedRun {
   std::vector<analyzers::ProcessAnalysis> processes;  // sorted by trace path
   analyzers::Coverage coverage;
@@ -22,5 +24,11 @@ struct LoadedRun {
 // `counts_only`: as AnalyzeOptions, for every trace whose heads tell them; the others are read whole.
 absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const std::string& rules,
                                   bool counts_only = false);
+
+// Of at least one process something was.
+bool AnyCollected(const LoadedRun& run);
+
+// What to say where `paths` hold no trace; where folders in them do, which.
+report::Problem NoTraceFound(const std::vector<std::string>& paths);
 
 }  // namespace hotproof::cli

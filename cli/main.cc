@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/assert.h"
+#include "cli/compare.h"
 #include "cli/report.h"
 #ifdef HOTPROOF_HAS_CLASSIFY
 #include "cli/classify.h"
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
   hotproof::cli::AddRun(app, exit_code);
 #endif
   hotproof::cli::AddReport(app, exit_code);
+  hotproof::cli::AddCompare(app, exit_code);
   hotproof::cli::AddAssert(app, exit_code);
 #ifdef HOTPROOF_HAS_CLASSIFY
   hotproof::cli::AddClassify(app, exit_code);
@@ -36,9 +38,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     const std::vector<CLI::App*> chosen = app.get_subcommands();
-    if (chosen.empty() && argc > 1 && argv[1][0] != '-') {
+    const bool no_command = chosen.empty() && argc > 1 && argv[1][0] != '-';
+    if (error.get_exit_code() == 0 && !no_command) return app.exit(error);  // --help, --version
+    if (no_command) {
       std::cerr << "hotproof: there is no command '" << argv[1] << "'; see hotproof --help\n";
       return 2;
     }

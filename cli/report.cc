@@ -2,13 +2,11 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "analyzers/report.h"
 #include "cli/exit_codes.h"
 #include "cli/load_run.h"
@@ -28,17 +26,6 @@ struct Options {
   std::string rules;
   bool wide = false;
 };
-
-// Readers of the JSON see no exit code.
-const report::Problem& AddNoTraceFound(const std::vector<std::string>& paths,
-                                       report::Report* report) {
-  report::Problem* problem = report->add_problems();
-  problem->set_severity(report::Problem::ERROR);
-  problem->set_name("no_trace");
-  problem->set_detail("no trace (.hpt) found in " + absl::StrJoin(paths, ", "));
-  problem->set_advice("run the program under hotproof run -o DIR -- COMMAND");
-  return *problem;
-}
 
 void AddNoRange(report::Report* report) {
   report::Problem* problem = report->add_problems();
@@ -60,12 +47,13 @@ int Run(const Options& options) {
       options.phase == "all" ? analyzers::PhaseChoice::kAll : analyzers::PhaseChoice::kSteady);
   const bool json = options.format == "json";
   if (report.processes_size() == 0) {
-    const report::Problem& problem = AddNoTraceFound(options.paths, &report);
+    // Readers of the JSON see no exit code.
+    const report::Problem& problem = *report.add_problems() = NoTraceFound(options.paths);
     if (json) std::cout << render::ToJson(report);
     PrintError(problem.detail() + "; " + problem.advice());
     return kInconclusive;
   }
-  if (run->processes.empty()) AddNoTraceFound(options.paths, &report);
+  if (run->processes.empty()) *report.add_problems() = NoTraceFound(options.paths);
   if (options.by == "range" && report.ranges_size() == 0) AddNoRange(&report);
   if (json) {
     std::cout << render::ToJson(report);
@@ -75,11 +63,7 @@ int Run(const Options& options) {
     std::cout << render::ToTable(
         report, {.width = options.wide ? 0 : style.width, .colours = style.colours});
   }
-  const bool any = std::any_of(
-      run->processes.begin(), run->processes.end(), [](const analyzers::ProcessAnalysis& process) {
-        return process.completeness.completeness.state() != report::Completeness::NOT_COLLECTED;
-      });
-  return any ? kPassed : kInconclusive;
+  return AnyCollected(*run) ? kPassed : kInconclusive;
 }
 
 }  // namespace

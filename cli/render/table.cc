@@ -54,7 +54,7 @@ class Values {
   Values(const FieldDescriptor* field, const std::vector<const Message*>& rows)
       : field_(field), show_(field->options().GetExtension(report::show)), rows_(rows) {
     for (const Message* row : rows) {
-      if (IsNumber() && IsPresent(*row)) largest_ = std::max(largest_, NumberOf(*row));
+      if (IsNumber() && IsPresent(*row)) largest_ = std::max(largest_, std::abs(NumberOf(*row)));
     }
   }
 
@@ -83,6 +83,12 @@ class Values {
         return absl::StrFormat("%.1f%%", value * 100);
       case Show::TIME_NS:
         return absl::StrFormat("%.*f", time_unit_.decimals, value / time_unit_.ns);
+      case Show::LAUNCH_NS:
+        return absl::StrFormat("%.2f", value / 1e3);
+      case Show::DIFFERENCE_NS:
+        return absl::StrFormat("%+.*f", time_unit_.decimals, value / time_unit_.ns);
+      case Show::RATIO:
+        return absl::StrFormat("%.2fx", value);
       default:
         return absl::StrFormat("%.0f", value);
     }
@@ -94,7 +100,7 @@ class Values {
       for (int i = 0; i < reflection->FieldSize(row, field_); ++i) {
         parts.push_back(reflection->GetRepeatedString(row, field_, i));
       }
-      return absl::StrJoin(parts, " ");
+      return absl::StrJoin(parts, ", ");
     }
     if (!IsPresent(row)) return "-";
     if (IsNumber()) return Format(NumberOf(row));
@@ -105,25 +111,48 @@ class Values {
     }
     return reflection->GetString(row, field_);
   }
+  std::string WithTitle(const std::string& text) const {
+    return show_.title().empty() ? text : absl::StrCat(show_.title(), " ", text);
+  }
+  // With the title, each text of a repeated field by itself.
+  std::vector<std::string> Paragraphs(const Message& row) const {
+    std::vector<std::string> texts;
+    for (int i = 0; field_->is_repeated() && i < row.GetReflection()->FieldSize(row, field_); ++i)
+      texts.push_back(WithTitle(row.GetReflection()->GetRepeatedString(row, field_, i)));
+    if (!field_->is_repeated() && !Text(row).empty()) texts.push_back(WithTitle(Text(row)));
+    return texts;
+  }
   bool AnySet() const {
     return std::any_of(rows_.begin(), rows_.end(), [this](const Message* row) {
       return IsNumber() ? NumberOf(*row) != 0 : !Text(*row).empty();
     });
   }
   std::string Title() const {
-    return show_.unit() == Show::TIME_NS ? absl::StrCat(show_.title(), " ", time_unit_.name)
-                                         : show_.title();
+    return IsSum() ? absl::StrCat(show_.title(), " ", time_unit_.name)
+           : show_.unit() == Show::LAUNCH_NS ? absl::StrCat(show_.title(), " us")
+                                             : show_.title();
+  }
+  // A time in the unit that all of its section have.
+  bool IsSum() const {
+    return show_.unit() == Show::TIME_NS || show_.unit() == Show::DIFFERENCE_NS;
   }
   std::string Total() const {
     double total = 0;
-    bool any = false;
+    size_t known = 0;
     for (const Message* row : rows_) {
-      any |= IsPresent(*row);
+      known += IsPresent(*row);
       total += NumberOf(*row);
     }
-    return any ? Format(total) : "-";
+    const size_t needed = show_.unit() == Show::DIFFERENCE_NS ? rows_.size() : 1;
+    return known >= needed ? Format(total) : "-";
   }
   const Show& show() const { return show_; }
+  // Some value, not zero, is not that of `other`.
+  bool DiffersFrom(const Values& other) const {
+    return AnySet() && std::any_of(rows_.begin(), rows_.end(), [&](const Message* row) {
+             return NumberOf(*row) != other.NumberOf(*row);
+           });
+  }
 
  private:
   const FieldDescriptor* field_;
@@ -141,11 +170,15 @@ std::vector<Values> ShownFields(const google::protobuf::Descriptor* descriptor,
     if (!field->options().HasExtension(report::show)) continue;
     Values values(field, rows);
     if (values.show().json_only() || (values.show().if_any() && !values.AnySet())) continue;
+    if (const std::string& other = values.show().if_differs();
+        !other.empty() && !values.DiffersFrom({descriptor->FindFieldByName(other), rows})) {
+      continue;
+    }
     shown.push_back(std::move(values));
   }
   double largest_ns = 0;
   for (const Values& values : shown) {
-    if (values.show().unit() == Show::TIME_NS) largest_ns = std::max(largest_ns, values.largest());
+    if (values.IsSum()) largest_ns = std::max(largest_ns, values.largest());
   }
   for (Values& values : shown) values.SetTimeUnit(UnitFor(largest_ns));
   return shown;
@@ -160,6 +193,12 @@ class Renderer {
     for (int i = 0; i < descriptor->field_count(); ++i) {
       const FieldDescriptor* field = descriptor->field(i);
       const Show& show = field->options().GetExtension(report::show);
+      if (IsLine(message, field, show)) {
+        for (const std::string& line :
+             Wrap(message.GetReflection()->GetString(message, field), Room(0))) {
+          AddLine(line);
+        }
+      }
       if (!field->is_repeated() || field->message_type() == nullptr || show.title().empty())
         continue;
       if (show.if_any() && message.GetReflection()->FieldSize(message, field) == 0) continue;
@@ -169,6 +208,12 @@ class Renderer {
   }
 
  private:
+  static bool IsLine(const Message& message, const FieldDescriptor* field, const Show& show) {
+    return field->options().HasExtension(report::show) && !show.json_only() &&
+           !field->is_repeated() && field->cpp_type() == FieldDescriptor::CPPTYPE_STRING &&
+           !message.GetReflection()->GetString(message, field).empty();
+  }
+
   void Section(const Message& message, const FieldDescriptor* field, const Show& show) {
     if (!text_.empty()) text_ += '\n';
     AddLine(Bold(show.title()));
@@ -192,21 +237,18 @@ class Renderer {
       for (const Values& field : fields) {
         if (field.show().shrinks()) continue;
         const bool none = field.show().if_any() && field.IsNumber() && field.NumberOf(*row) == 0;
-        if (!none) head.push_back(WithTitle(field, *row));
+        if (!none) head.push_back(field.WithTitle(field.Text(*row)));
       }
       AddLine("  " + Coloured(absl::StrJoin(head, "  ")));
       for (const Values& field : fields) {
-        if (!field.show().shrinks() || field.Text(*row).empty()) continue;
-        for (const std::string& line : Wrap(WithTitle(field, *row), Room(2 * kIndent))) {
-          AddLine(std::string(2 * kIndent, ' ') + Coloured(line));
+        if (!field.show().shrinks()) continue;
+        for (const std::string& text : field.Paragraphs(*row)) {
+          for (const std::string& line : Wrap(text, Room(2 * kIndent))) {
+            AddLine(std::string(2 * kIndent, ' ') + Coloured(line));
+          }
         }
       }
     }
-  }
-
-  static std::string WithTitle(const Values& field, const Message& row) {
-    return field.show().title().empty() ? field.Text(row)
-                                        : absl::StrCat(field.show().title(), " ", field.Text(row));
   }
 
   void Table(const google::protobuf::Descriptor* descriptor, const std::vector<const Message*>& all,
@@ -224,7 +266,9 @@ class Renderer {
     rows.resize(rows.size() - cut);
     std::vector<Column> columns;
     bool totals = false;
+    std::vector<std::string> notes;
     for (const Values& field : ShownFields(descriptor, all)) {
+      if (!field.show().differs_note().empty()) notes.push_back(field.show().differs_note());
       Column& column = columns.emplace_back();
       column.title = field.Title();
       column.right_aligned = field.IsNumber();
@@ -249,6 +293,7 @@ class Renderer {
         AddLine("  " + (faint ? Faint(lines[i]) : lines[i]));
       }
     }
+    for (const std::string& note : notes) AddLine("  " + Faint(note));
     if (cut > 0) AddLine(Faint(absl::StrCat("  ... and ", cut, " more (--format json shows all)")));
     if (hidden > 0) AddLine(Faint(absl::StrCat("  ", hidden, " more ", section.needs_note())));
   }

@@ -107,11 +107,25 @@ TEST(TruthTable, Times) {
   EXPECT_EQ(DecideTimeShare(half, Evidence::kExact, 40, 9, 100), kFail);
   EXPECT_EQ(DecideTimeShare(half, Evidence::kExact, 40, 10, 100), kInconclusive);
   EXPECT_EQ(DecideTimeShare(half, Evidence::kExact, 60, 10, 100), kPass);
-  EXPECT_EQ(DecideTimeShare({RatioBound::Op::kEqual, 0.5}, Evidence::kExact, 40, 20, 100),
-            kInconclusive);
   EXPECT_EQ(DecideTimeShare(half, Evidence::kExact, 0, 0, 0), kInconclusive);
   EXPECT_EQ(DecideTimeShare(half, Evidence::kLowerBound, 60, 0, 100), kInconclusive);
   EXPECT_EQ(DecideTimeShare(half, Evidence::kNone, 60, 0, 100), kInconclusive);
+}
+
+TEST(TruthTable, EveryGraphLaunchesExactlySoMany) {
+  const std::vector<PerReplay> same = {{.replays = 40, .selected = 256}, {.replays = 6, .selected = 256}};
+  EXPECT_EQ(DecidePerReplay(256, Evidence::kExact, same), kPass);
+  EXPECT_EQ(DecidePerReplay(255, Evidence::kExact, same), kFail);
+  EXPECT_EQ(DecidePerReplay(256, Evidence::kLowerBound, same), kInconclusive);
+  EXPECT_EQ(DecidePerReplay(255, Evidence::kLowerBound, same), kFail) << "more than that are known";
+  EXPECT_EQ(DecidePerReplay(256, Evidence::kNone, same), kInconclusive);
+  EXPECT_EQ(DecidePerReplay(256, Evidence::kExact, {}), kInconclusive) << "nothing was replayed";
+  const std::vector<PerReplay> one_without = {{.replays = 40, .selected = 256}, {.replays = 1}};
+  EXPECT_EQ(DecidePerReplay(256, Evidence::kExact, one_without), kFail);
+  const std::vector<PerReplay> unknown = {{.replays = 40, .selected = 192, .possible = 64}};
+  EXPECT_EQ(DecidePerReplay(256, Evidence::kExact, unknown), kInconclusive);
+  EXPECT_EQ(DecidePerReplay(257, Evidence::kExact, unknown), kInconclusive);
+  EXPECT_EQ(DecidePerReplay(191, Evidence::kExact, unknown), kFail);
 }
 
 TEST(TruthTable, WhatMayBeSelectedIsOfTheWholeAnyway) {
@@ -131,7 +145,7 @@ TEST(TruthTable, RatioOperators) {
   };
   for (const OpRow& row :
        {OpRow{Op::kLess, true, false, false}, OpRow{Op::kLessEqual, true, true, false},
-        OpRow{Op::kEqual, false, true, false}, OpRow{Op::kGreaterEqual, false, true, true},
+        OpRow{Op::kGreaterEqual, false, true, true},
         OpRow{Op::kGreater, false, false, true}}) {
     const RatioBound bound{row.op, 0.5};
     EXPECT_EQ(bound.Holds(0.4), row.below);

@@ -73,6 +73,53 @@ TEST(Table, SaysWhatItLeavesOut) {
   EXPECT_THAT(ToTable(Example(), {}), HasSubstr("1 more ran or were captured in warm-up only"));
 }
 
+TEST(Table, ATimedColumnIsThereWhereItDiffers) {
+  report::Report report = Example();
+  report.mutable_gemms(0)->set_timed_launches(12345);
+  report.mutable_gemms(0)->set_median_ns(51970);
+  report.mutable_gemms(0)->set_p99_ns(3129000);
+  const std::string whole = ToTable(report, {.width = 0, .colours = false});
+  EXPECT_THAT(whole, Not(HasSubstr("timed")));
+  EXPECT_THAT(whole, HasSubstr("median us")) << "of one launch: in us, whatever sums are in";
+  EXPECT_THAT(whole, HasSubstr(" 51.97  3129.00 "));
+  report.mutable_gemms(0)->set_timed_launches(12000);
+  const std::string part = ToTable(report, {.width = 0, .colours = false});
+  EXPECT_THAT(part, HasSubstr(" 12,345  12,000 "));
+  EXPECT_THAT(part, HasSubstr("times are of the launches in 'timed' alone"));
+  report.mutable_gemms(0)->set_timed_launches(0);
+  EXPECT_THAT(ToTable(report, {.width = 0, .colours = false}), Not(HasSubstr("timed")))
+      << "none was: there are no times";
+}
+
+TEST(Table, ALineOfTextStandsAboveTheTables) {
+  report::Report report = Example();
+  EXPECT_TRUE(ToTable(report, {.width = 80, .colours = false}).starts_with("Processes\n"));
+  report.set_added("2 runs are added up");
+  EXPECT_TRUE(ToTable(report, {.width = 80, .colours = false})
+                  .starts_with("2 runs are added up\n\nProcesses\n"));
+}
+
+TEST(Table, Differences) {
+  report::Comparison comparison;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+    sides { label: "A" run: "old" state: LOWER_BOUND caveats: "first" caveats: "second" }
+    gemms { n: 1 k: 2 path: "x" before_launches: 3 after_launches: 4 difference_ns: -2500000 median_ratio: 1.184
+            notes: "A: 2 timed" notes: "B: mean 61.10 us" }
+    gemms { n: 1 k: 3 path: "x" before_launches: 3 after_launches: 4 difference_ns: 1000000 }
+  )",
+                                                            &comparison));
+  const std::string table = ToTable(comparison, {.width = 0, .colours = false});
+  EXPECT_THAT(table, HasSubstr("A  old  LOWER BOUND"));
+  EXPECT_THAT(table, HasSubstr("\n    first\n    second\n"));
+  EXPECT_THAT(table, HasSubstr("B-A ms"));
+  EXPECT_THAT(table, HasSubstr("1.18x  -2.500  A: 2 timed, B: mean 61.10 us"));
+  EXPECT_THAT(table, HasSubstr("+1.000"));
+  EXPECT_THAT(table, HasSubstr("-1.500")) << "the total";
+  comparison.mutable_gemms(1)->clear_difference_ns();
+  EXPECT_THAT(ToTable(comparison, {.width = 0, .colours = false}), Not(HasSubstr("-2.500\n")))
+      << "no total of a part";
+}
+
 TEST(Table, ColoursOnlyWhenAsked) {
   EXPECT_THAT(ToTable(Example(), {.width = 100, .colours = false}), Not(HasSubstr("\033")));
   EXPECT_THAT(ToTable(Example(), {.width = 100, .colours = true}),

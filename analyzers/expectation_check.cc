@@ -1,0 +1,216 @@
+#include "analyzers/expectation_check.h"
+
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "analyzers/completeness.h"
+#include "analyzers/number.h"
+
+namespace hotproof::analyzers {
+namespace {
+
+constexpr Verdict kFail = report::AssertReport::FAIL;
+constexpr Verdict kInconclusive = report::AssertReport::INCONCLUSIVE;
+
+class Checker {
+ public:
+  Checker(const CompiledExpectation& expectation, const Tally& tally,
+          std::span<const ProcessAnalysis* const> processes)
+      : expectation_(expectation), tally_(tally), processes_(processes) {}
+
+  std::vector<report::Check> Check() {
+    if (expectation_.bounds.min || expectation_.bounds.max) CheckLaunches();
+    if (expectation_.per_replay) CheckPerReplay();
+    if (expectation_.share) CheckShare();
+    if (expectation_.time_share) CheckTimeShare();
+    return std::move(checks_);
+  }
+
+ private:
+  void CheckLaunches() {
+    const Bounds& bounds = expectation_.bounds;
+    report::Check& check =
+        Add(DecideLaunches(bounds, tally_.selected), LaunchesText(expectation_.selection),
+            BoundsText(bounds), absl::StrCat(tally_.selected.launches));
+    if (bounds.min) check.set_expected_min(Number(*bounds.min));
+    if (bounds.max) check.set_expected_max(Number(*bounds.max));
+    if (tally_.selected.evidence != Evidence::kNone)
+      check.set_got_value(Number(tally_.selected.launches));
+    Why why = tally_.why_counts;
+    AddPossible(tally_.selected.possible, "may belong to it", &why);
+    Explain(why, &check);
+  }
+
+  void CheckPerReplay() {
+    const uint64_t expected = *expectation_.per_replay;
+    std::map<uint64_t, std::pair<uint64_t, uint64_t>, std::greater<>> by_count;  // graphs, replays
+    uint64_t possible = 0;
+    for (const PerReplay& graph : tally_.graphs) {
+      ++by_count[graph.selected].first;
+      by_count[graph.selected].second += graph.replays;
+      possible += graph.possible;
+    }
+    std::vector<std::string> parts;
+    for (const auto& [count, of] : by_count) {
+      parts.push_back(absl::StrFormat("%d in each of %s replays of %d %s", count,
+                                      WithThousands(static_cast<double>(of.second)), of.first,
+                                      of.first == 1 ? "graph" : "graphs"));
+    }
+    report::Check& check = Add(DecidePerReplay(expected, tally_.selected.evidence, tally_.graphs),
+                               absl::StrCat(LaunchesText(expectation_.selection), " a replay"),
+                               absl::StrCat("exactly ", expected),
+                               parts.empty() ? "no replay" : absl::StrJoin(parts, ", "));
+    check.set_expected_min(Number(expected));
+    check.set_expected_max(Number(expected));
+    if (by_count.size() == 1) check.set_got_value(Number(by_count.begin()->first));
+    Why why = tally_.why_counts;
+    if (tally_.graphs.empty() && why.text.empty()) {
+      why.Add("no graph with a GEMM was replayed",
+              "use --phase all, or ask for --launches where a program makes no CUDA graphs",
+              "no_replay");
+    }
+    AddPossible(possible, "of these graphs may belong to it", &why);
+    Explain(why, &check);
+  }
+
+  void CheckShare() {
+    const auto all = static_cast<double>(tally_.selected.launches + tally_.others.launches);
+    report::Check& check = Add(
+        DecideShare(*expectation_.share, tally_.selected, tally_.others, tally_.possible_in_whole),
+        "share of launches", expectation_.share_text,
+        all == 0 ? absl::StrCat("no such ", Whole())
+                 : absl::StrFormat("%.4f (%d of %.0f %s)", tally_.selected.launches / all,
+                                   tally_.selected.launches, all, Whole()));
+    SetLimit(*expectation_.share, &check);
+    if (all > 0) check.set_got_value(tally_.selected.launches / all);
+    Why why = tally_.why_counts;
+    AddPossible(tally_.selected.possible + tally_.others.possible, "may change it", &why);
+    if (all == 0 && why.text.empty()) why.Add("there is nothing to take a share of", "", "");
+    Explain(why, &check);
+  }
+
+  void CheckTimeShare() {
+    const double ratio = tally_.all_ns > 0 ? tally_.selected_ns / tally_.all_ns : 0;
+    report::Check& check =
+        Add(DecideTimeShare(*expectation_.time_share, tally_.times, tally_.selected_ns,
+                            tally_.possible_ns, tally_.all_ns),
+            "share of GPU time", expectation_.time_share_text,
+            tally_.all_ns == 0 ? "no execution observed" : absl::StrFormat("%.4f", ratio));
+    SetLimit(*expectation_.time_share, &check);
+    if (tally_.all_ns > 0) check.set_got_value(ratio);
+    Why why = tally_.why_times;
+    if (tally_.possible_ns > 0) AddPossible(tally_.selected.possible, "may change it", &why);
+    Explain(why, &check);
+  }
+
+  // What may be unknown of a launch so that it counts as possible.
+  std::string Unknown() const {
+    const Selection& selection = expectation_.selection;
+    std::vector<std::string> unknown;
+    if (selection.shape) unknown.push_back("shape");
+    if (selection.code) unknown.push_back("cubin");
+    if (selection.range) unknown.push_back("range");
+    return absl::StrJoin(unknown, " or ");
+  }
+
+  void AddPossible(uint64_t possible, const char* may, Why* why) const {
+    if (possible == 0) return;
+    why->Add(absl::StrCat(possible, " more launches of unknown ", Unknown(), " ", may),
+             expectation_.selection.shape ? "ask by --kernel or --path, which need no shape" : "",
+             absl::StrCat("unknown_", absl::StrReplaceAll(Unknown(), {{" ", "_"}})));
+    if (expectation_.selection.code && !expectation_.selection.code->why_incomplete.empty())
+      why->Add(expectation_.selection.code->why_incomplete, "", "code_not_read");
+  }
+
+  // What a share is taken of.
+  std::string Whole() const {
+    const std::optional<catalog::Kind>& kind = expectation_.selection.kind;
+    if (!kind) return "launches";
+    return *kind == catalog::Kind::kGemm
+               ? "GEMMs"
+               : absl::StrCat("launches of kind ", std::string(catalog::KindName(*kind)));
+  }
+
+  static void SetLimit(const RatioBound& bound, report::Check* check) {
+    const bool least =
+        bound.op == RatioBound::Op::kGreaterEqual || bound.op == RatioBound::Op::kGreater;
+    if (least) {
+      check->set_expected_min(bound.limit);
+    } else {
+      check->set_expected_max(bound.limit);
+    }
+  }
+
+  report::Check& Add(Verdict verdict, const std::string& quantity, const std::string& expected,
+                     const std::string& got) {
+    report::Check& check = checks_.emplace_back();
+    check.set_verdict(verdict);
+    check.set_expectation(TitleOf(expectation_, quantity));
+    check.set_expected(expected);
+    check.set_got(got);
+    if (tally_.phased) {
+      check.set_steady_launches(Number(tally_.steady));
+      check.set_warmup_launches(Number(tally_.warmup));
+    } else {
+      check.set_unphased_launches(Number(tally_.warmup + tally_.steady));
+    }
+    check.set_captured_nodes(Number(tally_.captured));
+    if (processes_.size() == 1) {
+      check.set_pid(processes_[0]->pid());
+      check.set_process(processes_[0]->name());
+    } else {
+      check.set_process(absl::StrCat("all ", processes_.size(), " processes together"));
+    }
+    const bool shows_what_ran =
+        verdict == kFail || (verdict == kInconclusive && tally_.selected.launches == 0);
+    if (shows_what_ran) AddNear(expectation_.selection, processes_, &check);
+    return check;
+  }
+
+  static void Explain(const Why& why, report::Check* check) {
+    if (check->verdict() != kInconclusive) return;
+    check->set_reason(why.text);
+    check->set_advice(why.advice);
+    for (const std::string& id : why.ids) check->add_reason_ids(id);
+  }
+
+  const CompiledExpectation& expectation_;
+  const Tally& tally_;
+  const std::span<const ProcessAnalysis* const> processes_;
+  std::vector<report::Check> checks_;
+};
+
+}  // namespace
+
+std::string BoundsText(const Bounds& bounds) {
+  if (bounds.max && *bounds.max == 0) return "never";
+  if (bounds.min && bounds.max && *bounds.min == *bounds.max)
+    return absl::StrCat("exactly ", *bounds.min);
+  std::vector<std::string> parts;
+  if (bounds.min) parts.push_back(absl::StrCat("at least ", *bounds.min));
+  if (bounds.max) parts.push_back(absl::StrCat("at most ", *bounds.max));
+  return absl::StrJoin(parts, " and ");
+}
+
+std::string LaunchesText(const Selection& selection) {
+  return selection.kind == catalog::Kind::kGemm && (selection.path || selection.shape)
+             ? "GEMM launches"
+             : "launches";
+}
+
+std::string TitleOf(const CompiledExpectation& expectation, const std::string& quantity) {
+  const std::string what = absl::StrCat(quantity, " of ", expectation.selection.Text());
+  return expectation.name.empty() ? what : absl::StrCat(expectation.name, ": ", what);
+}
+
+std::vector<report::Check> ChecksOf(const CompiledExpectation& expectation, const Tally& tally,
+                                    std::span<const ProcessAnalysis* const> processes) {
+  return Checker(expectation, tally, processes).Check();
+}
+
+}  // namespace hotproof::analyzers

@@ -1,0 +1,254 @@
+// What the evidence allows `assert` to say: phases, completeness, coverage, processes, replays.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/analyzers/assert_helpers.h"
+
+namespace hotproof::tests {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Assert, CapturedIsNotLaunched) {
+  const AssertReport report =
+      Check(Trace(kServer), R"(expect { kernel: "captured_only" min_launches: 1 })");
+  EXPECT_EQ(report.verdict(), AssertReport::FAIL);
+  EXPECT_EQ(report.checks(0).captured_nodes(), 1);
+  EXPECT_EQ(report.checks(0).steady_launches(), 0);
+}
+
+TEST(Assert, SteadyOfAnUnphasedProcessIsInconclusive) {
+  const std::string run = Trace(R"(kernel { id: 1 name: "k" } site { id: 1 kernel_id: 1 }
+                                   step { launch { site: 1 times: 3 } })");
+  const AssertReport steady = Check(run, R"(expect { kernel: "k" launches: 3 })");
+  EXPECT_EQ(steady.verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(steady.checks(0).reason(), HasSubstr("unphased: "));
+  EXPECT_THAT(steady.checks(0).advice(), HasSubstr("--phase all"));
+  EXPECT_FALSE(steady.checks(0).has_steady_launches());
+  EXPECT_EQ(steady.checks(0).unphased_launches(), 3);
+  EXPECT_EQ(steady.checks(0).warmup_launches(), 0) << "they are of no phase";
+  EXPECT_EQ(Check(run, R"(expect { kernel: "k" launches: 3 } phase: ALL)").verdict(),
+            AssertReport::PASS);
+}
+
+TEST(Assert, NoTraceNoLaunchAndNotCollectedAreInconclusive) {
+  const char* const never = R"(expect { kernel: "k" max_launches: 0 } phase: ALL)";
+  EXPECT_EQ(Check("", never).verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(Check(Trace(""), never).verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(Check(Trace("problem { kind: PROBLEM_CUPTI_MISSING }"), never).verdict(),
+            AssertReport::INCONCLUSIVE);
+}
+
+// The parent launched the kernel, the worker it spawned did not.
+const std::string kTwoProcesses = Trace(R"(header { pid: 10 }
+      kernel { id: 1 name: "patched" } site { id: 1 kernel_id: 1 } step { launch { site: 1 times: 12 } })") +
+                                  Trace(R"(header { pid: 11 }
+      kernel { id: 1 name: "original" } site { id: 1 kernel_id: 1 } step { launch { site: 1 times: 12 } })") +
+                                  Trace("header { pid: 12 }");
+
+TEST(Assert, EveryProcessNamesTheWorkerThatMissedThePatch) {
+  const AssertReport report =
+      Check(kTwoProcesses, R"(expect { kernel: "patched" min_launches: 1 } phase: ALL)");
+  EXPECT_EQ(report.verdict(), AssertReport::FAIL);
+  ASSERT_EQ(report.checks_size(), 2);
+  EXPECT_EQ(report.checks(0).verdict(), AssertReport::PASS);
+  EXPECT_EQ(report.checks(1).verdict(), AssertReport::FAIL);
+  EXPECT_EQ(report.checks(1).pid(), 11u);
+  EXPECT_THAT(report.notes(0), HasSubstr("pid 12"));
+}
+
+TEST(Assert, AnyAndSum) {
+  EXPECT_EQ(
+      Check(kTwoProcesses, R"(expect { kernel: "patched" launches: 12 processes: ANY } phase: ALL)")
+          .verdict(),
+      AssertReport::PASS);
+  EXPECT_EQ(Check(kTwoProcesses, R"(expect { kernel: "." launches: 24 processes: SUM } phase: ALL)")
+                .verdict(),
+            AssertReport::PASS);
+  EXPECT_EQ(Check(kTwoProcesses, R"(expect { kernel: "." launches: 12 processes: SUM } phase: ALL)")
+                .verdict(),
+            AssertReport::FAIL);
+}
+
+TEST(Assert, NumberOfProcesses) {
+  EXPECT_EQ(Check(kTwoProcesses, "processes: 2").verdict(), AssertReport::PASS);
+  EXPECT_EQ(Check(kTwoProcesses, "processes: 3").verdict(), AssertReport::FAIL);
+  const std::string untraced =
+      kTwoProcesses + "manifest { finished: true processes { pid: 77 gpu: true } }";
+  EXPECT_EQ(Check(untraced, "processes: 3").verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_EQ(Check(untraced, "processes: 1").verdict(), AssertReport::FAIL);
+  EXPECT_EQ(Check(untraced, "processes: 2").verdict(), AssertReport::INCONCLUSIVE);
+}
+
+// Completeness and coverage as they reach the truth table.
+struct Cell {
+  const char* what;
+  std::string run;
+  AssertReport::Verdict reached, too_few, not_exceeded, exceeded, never_of_absent;
+};
+
+TEST(Assert, CompletenessAndCoverageDecideAsTheTableSays) {
+  const std::string launches = R"(kernel { id: 1 name: "k" } site { id: 1 kernel_id: 1 }
+                                  step { launch { site: 1 times: 10 } })";
+  const std::string full = " manifest { finished: true processes { pid: 100 gpu: true } }";
+  const std::string partial =
+      " manifest { finished: true processes { pid: 100 gpu: true } processes { pid: 7 gpu: true } "
+      "}";
+  constexpr auto kP = AssertReport::PASS;
+  constexpr auto kF = AssertReport::FAIL;
+  constexpr auto kI = AssertReport::INCONCLUSIVE;
+  const std::vector<Cell> cells = {
+      {"COMPLETE", Trace(launches) + full, kP, kF, kP, kF, kP},
+      {"COMPLETE, a file without manifest", Trace(launches), kP, kF, kP, kF, kP},
+      {"COMPLETE, a GPU process without a trace", Trace(launches) + partial, kI, kF, kI, kF, kI},
+      {"COMPLETE, run stopped early",
+       Trace(launches) + " manifest { processes { pid: 100 gpu: true } }", kI, kF, kI, kF, kI},
+      {"COUNTED", Trace("header { mode: MODE_COUNT }" + launches) + full, kP, kF, kP, kF, kP},
+      {"COUNTED, a GPU process without a trace",
+       Trace("header { mode: MODE_COUNT }" + launches) + partial, kI, kF, kI, kF, kI},
+      {"LOWER_BOUND of times, counters intact",
+       Trace(launches + "issue { kind: 0 } no_footer: true") + full, kP, kF, kP, kF, kP},
+      {"LOWER_BOUND of counts", Trace(launches + "no_counter_file: true no_footer: true") + full,
+       kP, kI, kI, kF, kI},
+      {"LOWER_BOUND of counts, a GPU process without a trace",
+       Trace(launches + "no_counter_file: true no_footer: true") + partial, kI, kI, kI, kF, kI},
+      {"NOT_COLLECTED", Trace("problem { kind: PROBLEM_OTHER_SUBSCRIBER }") + full, kI, kI, kI, kI,
+       kI},
+      {"still running", Trace(launches) + " manifest { finished: true alive_pids: 100 }", kP, kI,
+       kI, kF, kI},
+  };
+  for (const Cell& cell : cells) {
+    auto verdict = [&](const std::string& bound) {
+      return Check(cell.run, "expect { " + bound + " } phase: ALL").verdict();
+    };
+    EXPECT_EQ(verdict(R"(kernel: "k" min_launches: 10)"), cell.reached) << cell.what;
+    EXPECT_EQ(verdict(R"(kernel: "k" min_launches: 11)"), cell.too_few) << cell.what;
+    EXPECT_EQ(verdict(R"(kernel: "k" max_launches: 10)"), cell.not_exceeded) << cell.what;
+    EXPECT_EQ(verdict(R"(kernel: "k" max_launches: 9)"), cell.exceeded) << cell.what;
+    EXPECT_EQ(verdict(R"(kernel: "absent" max_launches: 0)"), cell.never_of_absent) << cell.what;
+    // Exactly is both bounds together.
+    EXPECT_EQ(verdict(R"(kernel: "k" launches: 10)"),
+              analyzers::Both(cell.reached, cell.not_exceeded))
+        << cell.what;
+    // Times are decided only where every execution was observed.
+    const bool complete = std::string(cell.what).starts_with("COMPLETE") && cell.reached == kP;
+    EXPECT_EQ(verdict(R"(kernel: "k" time_share: ">=0.5")"), complete ? kP : kI) << cell.what;
+  }
+}
+
+// A worker that lost its tracer may be the one that runs another kernel.
+TEST(Assert, AGpuProcessWithoutATraceIsOneOfThem) {
+  const std::string run = Trace(kServer) +
+                          "manifest { finished: true processes { pid: 100 gpu: true } "
+                          "processes { pid: 7 gpu: true executable: '/opt/worker' } }";
+  const std::string launched = R"(expect { path: "flashinfer" min_launches: 1 })";
+  const AssertReport every = Check(run, launched);
+  EXPECT_EQ(every.verdict(), AssertReport::INCONCLUSIVE);
+  ASSERT_EQ(every.checks_size(), 2);
+  EXPECT_EQ(every.checks(0).verdict(), AssertReport::PASS);
+  EXPECT_EQ(every.checks(1).pid(), 7u);
+  EXPECT_EQ(every.checks(1).process(), "worker");
+  EXPECT_THAT(every.checks(1).reason(), HasSubstr("without a trace"));
+  EXPECT_THAT(every.checks(1).advice(), HasSubstr("--processes any"));
+  EXPECT_THAT(every.warnings(), testing::Contains(HasSubstr("pid 7")));
+  EXPECT_EQ(Check(run, R"(expect { path: "flashinfer" launches: 1 })").verdict(),
+            AssertReport::FAIL)
+      << "what the other did is known";
+  for (const char* processes : {"ANY", "SUM"}) {
+    const auto with = [&](const std::string& bounds) {
+      return Check(run, absl::StrCat("expect { path: 'flashinfer' ", bounds,
+                                     " processes: ", processes, " }"))
+          .verdict();
+    };
+    EXPECT_EQ(with("min_launches: 1"), AssertReport::PASS) << processes;
+    EXPECT_EQ(with("min_launches: 257"), AssertReport::INCONCLUSIVE) << processes;
+  }
+}
+
+TEST(Assert, LaunchesPerReplay) {
+  const auto per_replay = [](const std::string& run, const std::string& expectation) {
+    const AssertReport report = Check(run, "expect { " + expectation + " }");
+    EXPECT_EQ(report.checks_size(), 1);
+    return report.checks(0);
+  };
+  const std::string run = Trace(kServer);
+  const report::Check two = per_replay(run, "path: 'flashinfer' launches_per_replay: 2");
+  EXPECT_EQ(two.verdict(), AssertReport::PASS);
+  EXPECT_EQ(two.got(), "2 in each of 128 replays of 1 graph") << "graph 2 was not replayed";
+  EXPECT_EQ(two.got_value(), 2);
+  EXPECT_EQ(per_replay(run, "path: 'flashinfer' launches_per_replay: 1").verdict(),
+            AssertReport::FAIL);
+  EXPECT_EQ(per_replay(run, "path: 'custom' launches_per_replay: 2").verdict(), AssertReport::FAIL);
+  // Launches outside of graphs are others.
+  EXPECT_EQ(per_replay(Trace(kUnknownShape), "path: 'flashinfer' launches_per_replay: 2").verdict(),
+            AssertReport::PASS);
+  // A graph with GEMMs, but none of these, is one that lost them.
+  const std::string fallback = Trace(std::string(kServer) +
+                                     "site { id: 5 kernel_id: 3 captured: true } graph { id: 3 "
+                                     "node_site: 5 } step { launch { graph: 3 } }");
+  const report::Check lost = per_replay(fallback, "path: 'flashinfer' launches_per_replay: 2");
+  EXPECT_EQ(lost.verdict(), AssertReport::FAIL);
+  EXPECT_EQ(lost.got(), "2 in each of 128 replays of 1 graph, 0 in each of 1 replays of 1 graph");
+  EXPECT_FALSE(lost.has_got_value());
+  // One without GEMMs is not.
+  const std::string copies = Trace(std::string(kServer) + "step { launch { graph: 2 } }");
+  EXPECT_EQ(per_replay(copies, "path: 'flashinfer' launches_per_replay: 2").verdict(),
+            AssertReport::PASS);
+  EXPECT_EQ(per_replay(copies, "kernel: 'captured_only' launches_per_replay: 1").verdict(),
+            AssertReport::FAIL)
+      << "not in the graph of GEMMs";
+}
+
+TEST(Assert, LaunchesPerReplayNeedReplays) {
+  const std::string eager = Trace(R"(kernel { id: 1 name: "other_gemm" } site { id: 1 kernel_id: 1 }
+                                     step { snapshot { reason: SNAPSHOT_REASON_MARK label: "steady" } }
+                                     step { launch { site: 1 times: 3 } })");
+  const std::string two = R"(expect { kernel: "other_gemm" launches_per_replay: 2 })";
+  const AssertReport report = Check(eager, two);
+  EXPECT_EQ(report.verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(report.checks(0).reason(), HasSubstr("no graph with a GEMM was replayed"));
+  const std::string lower = Trace(std::string(kServer) + "no_counter_file: true no_footer: true");
+  EXPECT_EQ(Check(lower, R"(expect { path: "flashinfer" launches_per_replay: 2 })").verdict(),
+            AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(Error("expect { kernel: 'k' launches_per_replay: 2 processes: SUM }"),
+              HasSubstr("of each process"));
+}
+
+TEST(Assert, ReasonsAreSentencesWithAdvice) {
+  const AssertReport report =
+      Check(Trace(std::string(kServer) + "no_counter_file: true no_footer: true"),
+            R"(expect { path: "flashinfer" launches: 256 })");
+  const report::Check& check = report.checks(0);
+  EXPECT_EQ(check.verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(check.reason(), HasSubstr("LOWER BOUND: the counter file is missing"));
+  EXPECT_THAT(check.advice(), HasSubstr("keep the .hpc file"));
+  EXPECT_THAT(check.reason_ids(), testing::Contains("counters_from_chunks"));
+}
+
+TEST(Assert, KernelsOfUnknownKindAreSaidNotToBeGemms) {
+  const std::string run = Trace(std::string(kServer) + "step { launch { site: 2 times: 64 } }");
+  const auto notes = [&](const std::string& expectation) {
+    return Check(run, expectation).notes();
+  };
+  const auto said = testing::Contains(HasSubstr("64 launches of kernels of unknown kind"));
+  EXPECT_THAT(notes("expect { shape: '4096x4096' max_launches: 0 }"), said);
+  EXPECT_THAT(notes("expect { path: 'flashinfer' share: '>=0.99' }"), said);
+  EXPECT_THAT(notes("expect { path: 'flashinfer' min_launches: 1 }"), testing::Not(said));
+}
+
+TEST(Assert, NumbersAreNumbers) {
+  const AssertReport report =
+      Check(Trace(kServer),
+            R"(expect { name: "decode" path: "flashinfer" min_launches: 1 share: ">=0.99" })");
+  ASSERT_EQ(report.checks_size(), 2);
+  EXPECT_EQ(report.checks(0).expected_min(), 1);
+  EXPECT_FALSE(report.checks(0).has_expected_max());
+  EXPECT_EQ(report.checks(0).got_value(), 256);
+  EXPECT_EQ(report.checks(1).expected_min(), 0.99);
+  EXPECT_EQ(report.checks(1).got_value(), 1);
+  EXPECT_EQ(report.checks(0).expectation(), "decode: GEMM launches of path flashinfer");
+}
+
+}  // namespace
+}  // namespace hotproof::tests

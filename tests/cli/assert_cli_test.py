@@ -1,0 +1,172 @@
+"""assert as a user runs it: exit codes, streams, formats, on files written for the test."""
+import glob
+import json
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+from cli_case import CliCase, BAD, EXAMPLES, FAIL, INCONCLUSIVE, MANIFEST, PASS, SECOND, SERVER, UNTRACED
+
+
+class AssertTest(CliCase):
+    def test_assert_pass_fail_inconclusive(self):
+        traces = self.write(SERVER + MANIFEST)
+        self.check(PASS, "assert", traces, "--path", "flashinfer", "--shape", "34816x5120", "--launches", "256")
+        failed = self.check(FAIL, "assert", traces, "--kernel", "my_fp8_splitk", "--launches", "256").stdout
+        self.assertIn("expected exactly 256, got 0", failed)
+        self.assertIn("0 steady / 2 warm-up / 0 captured", failed)
+        self.assertIn("my_fp8_splitk_kernel", failed)
+        self.check(INCONCLUSIVE, "assert", self.write(SERVER + UNTRACED),
+                   "--kernel", "absent", "--max-launches", "0")
+
+    def test_assert_holds_a_folder_and_its_files_to_the_manifest(self):
+        traces = self.write(SERVER + UNTRACED)
+        never = "--kernel", "absent", "--max-launches", "0"
+        self.check(INCONCLUSIVE, "assert", traces, *never)
+        trace = os.path.join(traces, "trace-812.hpt")
+        self.assertIn("pid 900", self.check(INCONCLUSIVE, "assert", trace, *never).stdout)
+        elsewhere = shutil.copy(trace, tempfile.mkdtemp(dir=self.folder))
+        shutil.copy(trace.replace(".hpt", ".hpc"), os.path.dirname(elsewhere))
+        self.assertIn("coverage not checked", self.check(PASS, "assert", elsewhere, *never).stdout)
+
+    def test_the_files_of_a_cut_off_recording_are_judged_as_its_folder(self):
+        example = os.path.join(EXAMPLES, "vllm-0.25.1-deepgemm-m8-cut-off")
+        never = "--kernel", "absent", "--max-launches", "0", "--phase", "all"
+        self.check(INCONCLUSIVE, "assert", example, *never)
+        self.check(INCONCLUSIVE, "assert", *glob.glob(example + "/*.hpt"), *never)
+
+    def test_assert_decides_counts_of_a_torn_trace_by_its_counters(self):
+        traces = self.write(SERVER)
+        trace = os.path.join(traces, "trace-812.hpt")
+        os.truncate(trace, os.path.getsize(trace) - 20)
+        self.check(PASS, "assert", traces, "--path", "flashinfer", "--launches", "256")
+        self.check(FAIL, "assert", traces, "--path", "flashinfer", "--launches", "255")
+        self.check(INCONCLUSIVE, "assert", traces, "--path", "flashinfer", "--time-share", ">=0.5")
+        os.remove(os.path.join(traces, "trace-812.hpc"))
+        self.check(INCONCLUSIVE, "assert", traces, "--path", "flashinfer", "--launches", "256")
+
+    def test_assert_expect_file(self):
+        traces = self.write(SERVER)
+        good = os.path.join(self.folder, "good.textproto")
+        with open(good, "w") as file:
+            file.write('expect { path: "flashinfer" launches: 256 }\nexpect { path: "triton" max_launches: 0 }\n')
+        self.assertIn("2 checks", self.check(PASS, "assert", traces, "--expect", good).stdout)
+        self.check(FAIL, "assert", traces, "--expect", good, "--kernel", "absent", "--min-launches", "1")
+        for text, complaint in (('expect { path: "flashinfer" launch: 256 }', "line 1, column 35"),
+                                ('expect { path: "flashinfer" }', "nothing is expected"),
+                                ("", "empty")):
+            bad = os.path.join(self.folder, "bad.textproto")
+            with open(bad, "w") as file:
+                file.write(text)
+            self.check_error(BAD, complaint, "assert", traces, "--expect", bad)
+
+    def test_assert_nothing_traced_is_never_a_pass(self):
+        never = "--kernel", "absent", "--max-launches", "0", "--phase", "all"
+        self.check(INCONCLUSIVE, "assert", tempfile.mkdtemp(dir=self.folder), *never)
+        self.check(INCONCLUSIVE, "assert", self.write("trace { }"), *never)
+        self.check(INCONCLUSIVE, "assert",
+                   self.write('trace { problem { kind: PROBLEM_OTHER_SUBSCRIBER } }'), *never)
+
+    def test_assert_formats(self):
+        traces = self.write(SERVER)
+        fail = "--kernel", "my_fp8<&>", "--launches", "256"
+        junit = os.path.join(self.folder, "junit.xml")
+        result = self.check(FAIL, "assert", traces, *fail, "--format", "json", "--junit", junit)
+        report = json.loads(result.stdout)
+        self.assertEqual(report["verdict"], "FAIL")
+        self.assertEqual(report["checks"][0]["expected"], "exactly 256")
+        case, suite = self.junit_case(junit, tests=1, failures=1, errors=0)
+        self.assertIn("my_fp8<&>", case.get("name"))
+        self.assertIn("expected exactly 256, got 0", case.find("failure").get("message"))
+        self.assertNotIn("\n", case.find("failure").get("message"))
+        self.assertIn("FAIL: 1 check", suite.find("system-out").text)
+        self.check(INCONCLUSIVE, "assert", self.write(SERVER + UNTRACED), "--kernel", "absent", "--max-launches", "0",
+                   "--path", "flashinfer", "--junit", junit)
+        _, suite = self.junit_case(junit, tests=2, failures=0, errors=1)
+        [error] = suite.iter("error")
+        self.assertEqual(error.get("type"), "INCONCLUSIVE")
+        self.assertIn("pid 900 worker", error.get("message"))
+        self.assertIn("what to do: ", error.text)
+        self.assertIn("pid 900", [p.get("value") for p in suite.iter("property") if p.get("name") == "note"][-1])
+        github = self.check(FAIL, "assert", traces, *fail, "--format", "github").stdout
+        self.assertTrue(github.startswith("::error title=hotproof FAIL::"), github)
+        self.assertIn("\n::warning title=hotproof::coverage not checked", github)
+        self.assertNotIn("ran instead", github)
+
+    def test_numbers_of_the_json(self):
+        [check] = json.loads(self.check(PASS, "assert", self.write(SERVER), "--path", "flashinfer", "--share", ">=0.99",
+                                        "--format", "json").stdout)["checks"]
+        self.assertEqual((check["got"], check["gotValue"], check["expectedMin"]), ("1.0000 (256 of 256 GEMMs)", 1, 0.99))
+        self.assertNotIn("expectedMax", check)
+
+    def test_launches_per_replay(self):
+        traces = self.write(SERVER + MANIFEST)
+        flashinfer = "assert", traces, "--path", "flashinfer", "--launches-per-replay"
+        self.assertIn("expected exactly 2, got 2 in each of 128 replays of 1 graph",
+                      self.check(PASS, *flashinfer, "2").stdout)
+        self.check(FAIL, *flashinfer, "3")
+        self.check_error(BAD, "of each process", *flashinfer, "2", "--processes", "sum")
+        expect = os.path.join(self.folder, "expect.textproto")
+        with open(expect, "w") as file:
+            file.write('expect { path: "flashinfer" launches_per_replay: 2 }')
+        self.check(PASS, "assert", traces, "--expect", expect)
+
+    def test_an_artifact_one_folder_deeper(self):
+        traces = self.write(SERVER)
+        above = os.path.dirname(traces)
+        for name in "inner", "other":
+            shutil.copytree(traces, os.path.join(above, "artifact", name))
+        artifact = os.path.join(above, "artifact")
+        for command in (("report", artifact), ("compare", artifact, traces)):
+            self.check_error(INCONCLUSIVE, f"{artifact}/inner, {artifact}/other", *command)
+        text = self.check(INCONCLUSIVE, "assert", artifact, "--kernel", "k", "--min-launches", "1").stdout
+        self.assertIn(f"what to do: name the folder of one run: {artifact}/inner, {artifact}/other", text)
+
+    def test_phases_are_told_alike(self):
+        text = self.check(INCONCLUSIVE, "assert", self.write(SECOND), "--kernel", "second", "--launches", "3").stdout
+        self.assertIn("(launches: 3, unphased / 0 captured)", text)
+        text += self.check(INCONCLUSIVE, "assert", self.write(SECOND), "--kernel", "absent", "--launches", "3").stdout
+        self.assertIn("ran: 3  second_kernel", text)
+        self.assertNotIn("warm-up", text)
+
+    def junit_case(self, path, **counts):
+        """The first test case and its suite; the document says how many there are of everything."""
+        suites = xml.etree.ElementTree.parse(path).getroot()
+        self.assertEqual(suites.tag, "testsuites")
+        [suite] = suites
+        self.assertEqual(suite.attrib, suites.attrib)
+        self.assertEqual({name: int(suite.get(name)) for name in counts}, counts)
+        self.assertEqual(len(suite.findall("testcase")), counts["tests"])
+        for timed in (suite, *suite.findall("testcase")):
+            self.assertGreaterEqual(float(timed.get("time")), 0)
+        return suite.find("testcase"), suite
+
+    def test_bad_input_replaces_an_earlier_junit_file(self):
+        junit = os.path.join(self.folder, "junit.xml")
+        flags = "--kernel", "my_fp8", "--min-launches", "1", "--phase", "all", "--junit", junit
+        self.check(PASS, "assert", self.write(SERVER), *flags)
+        self.check_error(BAD, "no such file", "assert", "/nowhere", *flags)
+        case, _ = self.junit_case(junit, tests=1, failures=0, errors=1)
+        self.assertIn("/nowhere", case.find("error").get("message"))
+
+    def test_an_unset_variable_is_no_expectation(self):
+        traces = self.write(SERVER)
+        for flag in ("--kernel", "--path", "--shape", "--kind", "--share", "--time-share", "--expect"):
+            self.check(BAD, "assert", traces, flag, "", "--min-launches", "1")
+        for number in ("-1", "1.5", "many", "99999999999999999999999"):
+            self.check_error(BAD, "takes a whole number", "assert", traces, "--path", "flashinfer", "--launches", number)
+        self.check_error(BAD, "--expect-processes: takes a whole number", "assert", traces,
+                         "--expect-processes", "4294967296")
+
+    def test_any_process_may_be_the_one_that_was_not_seen(self):
+        self.check(INCONCLUSIVE, "assert", self.write(SERVER + UNTRACED), "--path", "flashinfer",
+                   "--processes", "any", "--max-launches", "5")
+        self.check(FAIL, "assert", self.write(SERVER + MANIFEST), "--path", "flashinfer",
+                   "--processes", "any", "--max-launches", "5")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
