@@ -142,6 +142,23 @@ TEST(ShapeEvidence, AColumnMajorCallHasItsMInside) {
             (Shape{96, 8, 5120, Provenance::kLibraryCall, 12}));
 }
 
+// Nothing is multiplied, or more than a dim holds: absent, never 0 or cut off.
+TEST(ShapeEvidence, ExtentsThatAreNoneAreAbsent) {
+  trace::Tables tables;
+  for (const uint64_t extent : {uint64_t{0}, uint64_t{1} << 32, ~uint64_t{0}}) {
+    trace::Site site;
+    *site.mutable_library_call() = Call(96, 8, extent);
+    EXPECT_FALSE(ShapeOf(site, {Class("bf16"), {}}, tables, nullptr).complete()) << extent;
+    *site.mutable_library_call() = Call(extent, 8, 5120);
+    EXPECT_FALSE(ShapeOf(site, {Class("bf16"), {}}, tables, nullptr).complete()) << extent;
+  }
+  trace::Site one;
+  *one.mutable_library_call() = Call(1, 1, 1);
+  one.mutable_library_call()->set_batch(1);
+  EXPECT_EQ(ShapeOf(one, {Class("bf16"), {}}, tables, nullptr),
+            (Shape{1, 1, 1, Provenance::kLibraryCall}));
+}
+
 TEST(ShapeEvidence, GroupsOfDifferentExtentsAreNotComplete) {
   trace::Tables tables;
   trace::Site site;

@@ -34,7 +34,8 @@ Launch FromPlain(const void* params) {
 template <typename Extended>
 Launch FromExtended(const void* params) {
   const auto& p = *static_cast<const Extended*>(params);
-  return {p.f, {p.config->gridDimX, p.config->gridDimY, p.config->gridDimZ}, p.kernelParams, p.extra};
+  return {
+      p.f, {p.config->gridDimX, p.config->gridDimY, p.config->gridDimZ}, p.kernelParams, p.extra};
 }
 
 std::optional<Launch> LaunchOf(CUpti_CallbackId id, const void* params) {
@@ -66,8 +67,11 @@ struct Parameter {
 // A launch may carry a CUkernel in the CUfunction's place.
 std::vector<Parameter> ParametersOf(CUfunction function) {
   using Get = CUresult(void*, size_t, size_t*, size_t*);
+  // Whoever loaded the driver may have kept its names to itself.
+  static void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (driver == nullptr) return {};
   for (const char* name : {"cuFuncGetParamInfo", "cuKernelGetParamInfo"}) {
-    auto* const get = reinterpret_cast<Get*>(dlsym(RTLD_DEFAULT, name));
+    auto* const get = reinterpret_cast<Get*>(dlsym(driver, name));
     std::vector<Parameter> parameters;
     Parameter parameter{};
     CUresult result = CUDA_ERROR_NOT_FOUND;
@@ -135,8 +139,11 @@ void LogArguments(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   char grid[64];
   snprintf(grid, sizeof grid, "[%u,%u,%u]", launch->grid[0], launch->grid[1], launch->grid[2]);
   const auto symbol = SafeString(data.symbolName);
-  Line("arguments").Text("sym", symbol ? symbol->c_str() : nullptr).Raw("grid", grid).Raw(
-      "parameters", places + "]").End();
+  Line("arguments")
+      .Text("sym", symbol ? symbol->c_str() : nullptr)
+      .Raw("grid", grid)
+      .Raw("parameters", places + "]")
+      .End();
 }
 
 }  // namespace forwarder

@@ -1,11 +1,12 @@
-// Modules, libraries, functions. An image is PTX text: its ".visible .entry" lines name the kernels
-// and their parameters; the text itself stands for the cubin.
+// Modules, libraries, functions. An image is a cubin (elf_image.h) or PTX text: its ".visible .entry" lines
+// name the kernels and their parameters; the text itself stands for the cubin.
 #include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <mutex>
 
 #include "tests/fake_cuda/driver/driver.h"
+#include "tests/fake_cuda/driver/elf_image.h"
 
 namespace fake_cuda {
 namespace {
@@ -40,6 +41,14 @@ void AddParameter(KernelInfo& kernel, const std::string& text) {
 
 std::shared_ptr<Image> ParseImage(const void* code) {
   auto image = std::make_shared<Image>();
+  if (IsElf(code)) {
+    image->bytes = ElfBytes(code);
+    for (const std::string& name : ElfKernels(image->bytes)) {
+      image->kernels.push_back(std::make_shared<KernelInfo>());
+      image->kernels.back()->name = strdup(name.c_str());
+    }
+    return image;
+  }
   image->bytes = static_cast<const char*>(code);
   const std::string& text = image->bytes;
   const std::string entry = ".entry ";

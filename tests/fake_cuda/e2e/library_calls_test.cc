@@ -42,7 +42,7 @@ TEST_P(LibraryCallTest, KernelsAreTheOutermostCalls) {
     kernels[{call.entry_point(), site.captured()}].push_back(name.substr(0, 5));
     calls[call.entry_point()] = call;
   }
-  ASSERT_EQ(calls.size(), 5u);
+  ASSERT_EQ(calls.size(), 9u);
   for (const auto& [entry, call] : calls) {
     for (const bool captured : {false, true}) {
       EXPECT_THAT((kernels[{entry, captured}]), testing::UnorderedElementsAre("nvjet", "_ZN8c"))
@@ -78,6 +78,27 @@ TEST_P(LibraryCallTest, KernelsAreTheOutermostCalls) {
   EXPECT_EQ(grouped.batch(), 5u);
   EXPECT_EQ(grouped.m(), 64u);
   EXPECT_EQ(grouped.n(), 0u);  // differs from group to group
+  const trace::LibraryCall& mixed = calls["cublasSgemmGroupedBatched"];
+  EXPECT_EQ(mixed.m(), 64u);
+  EXPECT_EQ(mixed.n() + mixed.k(), 0u);
+  EXPECT_EQ(mixed.a_type(), 1u);
+  const trace::LibraryCall& empty = calls["cublasCgemm3mEx_64"];
+  EXPECT_EQ(empty.m(), 1u);
+  EXPECT_EQ(empty.k(), 0u);
+  EXPECT_EQ(empty.ldd(), 4096u);
+  EXPECT_EQ(empty.operation_b(), 2u);
+  EXPECT_EQ(empty.a_type(), 5u);
+  // A vector is a product of one column: y long, x deep.
+  for (const char* vector : {"cublasSgemv_v2", "cublasHSSgemvStridedBatched"}) {
+    EXPECT_EQ(calls[vector].m(), 96u) << vector;
+    EXPECT_EQ(calls[vector].n(), 1u) << vector;
+    EXPECT_EQ(calls[vector].k(), 5120u) << vector;
+  }
+  EXPECT_EQ(calls["cublasSgemv_v2"].operation_a(), 1u);
+  EXPECT_EQ(calls["cublasHSSgemvStridedBatched"].lda(), 128u);
+  EXPECT_EQ(calls["cublasHSSgemvStridedBatched"].batch(), 6u);
+  EXPECT_EQ(calls["cublasHSSgemvStridedBatched"].a_type(), 3u);
+  EXPECT_EQ(calls["cublasHSSgemvStridedBatched"].d_type(), 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Opened, LibraryCallTest, testing::Values("local", "global"));

@@ -54,4 +54,18 @@ int cublasGemmGroupedBatchedEx(void* handle, const int* transa, const int* trans
                                const int* ldb, const void* beta, void* const* c, int c_type,
                                const int* ldc, int group_count, const int* group_size,
                                int compute_type);
+int cublasSgemmGroupedBatched(void* handle, const int* transa, const int* transb, const int* m,
+                              const int* n, const int* k, const float* alpha, const float* const* a,
+                              const int* lda, const float* const* b, const int* ldb,
+                              const float* beta, float* const* c, const int* ldc, int group_count,
+                              const int* group_size);
+int cublasCgemm3mEx_64(void* handle, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                       const void* alpha, const void* a, int a_type, int64_t lda, const void* b,
+                       int b_type, int64_t ldb, const void* beta, void* c, int c_type, int64_t ldc);
+int cublasSgemv_v2(void* handle, int trans, int m, int n, const float* alpha, const float* a,
+                   int lda, const float* x, int incx, const float* beta, float* y, int incy);
+int cublasHSSgemvStridedBatched(void* handle, int trans, int m, int n, const float* alpha,
+                                const void* a, int lda, long long a_stride, const void* x, int incx,
+                                long long x_stride, const float* beta, float* y, int incy,
+                                long long y_stride, int batch);
 }

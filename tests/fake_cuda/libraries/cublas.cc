@@ -29,6 +29,26 @@ FAKE_EXPORT int cublasSgemm_v2(void*, int, int, int, int, int, const float*, con
                                const float*, int, const float*, float*, int ldc) {
   return ldc == -1 ? 7 : Product(1, 1);
 }
+FAKE_EXPORT int cublasSgemmGroupedBatched(void*, const int*, const int*, const int*, const int*,
+                                          const int*, const float*, const float* const*, const int*,
+                                          const float* const*, const int*, const float*,
+                                          float* const*, const int*, int, const int*) {
+  return Product(1, 1);
+}
+FAKE_EXPORT int cublasCgemm3mEx_64(void*, int, int, int64_t, int64_t, int64_t, const void*,
+                                   const void*, int, int64_t, const void*, int, int64_t,
+                                   const void*, void*, int, int64_t) {
+  return Product(1, 1);
+}
+FAKE_EXPORT int cublasSgemv_v2(void*, int, int, int, const float*, const float*, int, const float*,
+                               int, const float*, float*, int) {
+  return Product(1, 1);
+}
+FAKE_EXPORT int cublasHSSgemvStridedBatched(void*, int, int, int, const float*, const void*, int,
+                                            long long, const void*, int, long long, const float*,
+                                            float*, int, long long, int batch) {
+  return batch == 6 ? Product(1, 1) : 7;  // that last argument as it was given
+}
 FAKE_EXPORT int cublasGemmGroupedBatchedEx(void*, const int*, const int*, const int*, const int*,
                                            const int*, const void*, const void* const*, int,
                                            const int*, const void* const*, int, const int*,

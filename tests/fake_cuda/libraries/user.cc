@@ -21,6 +21,16 @@ extern "C" __attribute__((visibility("default"))) int use_blas(FakeBlasLaunch* l
             sizes[] = {3, 2};
   failed |= cublasGemmGroupedBatchedEx(nullptr, transposed, none, m, n, k, nullptr, nullptr, 14, k,
                                        nullptr, 14, k, nullptr, nullptr, 14, m, 2, sizes, 68);
+  // Groups of nothing in common; a thin product with a wide D; y = A^T x and y = A x.
+  const int other_k[] = {256, 512};
+  failed |= cublasSgemmGroupedBatched(nullptr, transposed, none, m, n, other_k, nullptr, nullptr, k,
+                                      nullptr, k, nullptr, nullptr, m, 2, sizes);
+  failed |= cublasCgemm3mEx_64(nullptr, 0, 2, 1, 1, 0, nullptr, nullptr, 4, 1, nullptr, 4, 1,
+                               nullptr, nullptr, 4, 4096);
+  failed |=
+      cublasSgemv_v2(nullptr, 1, 5120, 96, nullptr, nullptr, 5120, nullptr, 1, nullptr, nullptr, 1);
+  failed |= cublasHSSgemvStridedBatched(nullptr, 0, 96, 5120, nullptr, nullptr, 128, 655360,
+                                        nullptr, 1, 5120, nullptr, nullptr, 1, 96, 6);
   // A refused call: its status comes back as it is.
   if (cublasSgemm_v2(nullptr, 0, 0, 1, 1, 1, nullptr, nullptr, 1, nullptr, 1, nullptr, nullptr,
                      -1) != 7)
