@@ -6,6 +6,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace hotproof::analyzers {
 namespace {
@@ -26,6 +27,35 @@ std::vector<uint64_t> EarliestLaterStarts(const trace::TraceReader& reader) {
     }
   }
   return earliest;
+}
+
+bool HoldsNothing(const trace::ChunkStatistics& statistics) {
+  return statistics.record_count() == 0 && statistics.launch_count() == 0 &&
+         statistics.operations().count() == 0;
+}
+
+bool HoldsNothing(const trace::ChunkRuns& runs) {
+  return runs.start_ns.empty() && runs.untimed_node.empty() && runs.launch_correlation_id.empty();
+}
+
+// The chunks to fold. Most of a starting process's hold tables alone: no thread has to wait its
+// turn for those. `errors`: of those that cannot be read as they say.
+std::vector<size_t> ChunksToFold(const trace::TraceReader& reader,
+                                 std::vector<std::pair<size_t, std::string>>& errors) {
+  const auto& statistics = reader.tables().chunk_statistics;
+  std::vector<size_t> chunks;
+  trace::ChunkRuns runs;
+  for (size_t i = 0; i < reader.chunk_count(); ++i) {
+    if (i < statistics.size() && HoldsNothing(statistics[i])) {
+      if (const absl::Status status = reader.ReadRuns(i, runs); !status.ok()) {
+        errors.emplace_back(i, status.message());
+        continue;
+      }
+      if (HoldsNothing(runs)) continue;
+    }
+    chunks.push_back(i);
+  }
+  return chunks;
 }
 
 // Hands out chunks, and lets threads through in the order of the chunks.
@@ -55,7 +85,9 @@ class Turnstile {
 std::vector<std::string> FoldTrace(const trace::TraceReader& reader,
                                    std::span<Analyzer* const> analyzers,
                                    const FoldOptions& options) {
-  const size_t chunks = reader.chunk_count();
+  std::vector<std::pair<size_t, std::string>> errors;  // by chunk
+  const std::vector<size_t> to_fold = ChunksToFold(reader, errors);
+  const size_t chunks = to_fold.size();
   const std::vector<uint64_t> earliest_later = EarliestLaterStarts(reader);
   size_t threads = options.threads > 0 ? options.threads : std::thread::hardware_concurrency();
   threads = std::clamp<size_t>(threads, 1, std::max<size_t>(chunks, 1));
@@ -69,24 +101,24 @@ std::vector<std::string> FoldTrace(const trace::TraceReader& reader,
   }
 
   Turnstile turnstile;
-  std::vector<std::string> errors;
   auto work = [&](size_t worker) {
     trace::ChunkRuns runs;
-    for (size_t index; (index = turnstile.TakeNext()) < chunks;) {
+    for (size_t turn; (turn = turnstile.TakeNext()) < chunks;) {
+      const size_t index = to_fold[turn];
       const absl::Status status = reader.ReadRuns(index, runs);
       const Chunk chunk{index, runs, earliest_later[index]};
       if (status.ok()) {
         for (auto& analyzer : instances[worker]) analyzer->Fold(chunk);
       }
-      turnstile.InOrder(index, [&] {
+      turnstile.InOrder(turn, [&] {
         if (status.ok()) {
           for (size_t i = 0; i < analyzers.size(); ++i) {
             analyzers[i]->FoldInOrder(chunk, *instances[worker][i]);
           }
         } else {
-          errors.push_back(std::string(status.message()));
+          errors.emplace_back(index, status.message());
         }
-        if (options.progress) options.progress(index + 1, chunks);
+        if (options.progress) options.progress(turn + 1, chunks);
       });
     }
   };
@@ -102,7 +134,10 @@ std::vector<std::string> FoldTrace(const trace::TraceReader& reader,
   for (const auto& own : instances) {
     for (size_t i = 0; i < analyzers.size(); ++i) analyzers[i]->Merge(*own[i]);
   }
-  return errors;
+  std::sort(errors.begin(), errors.end());
+  std::vector<std::string> messages;
+  for (auto& [chunk, message] : errors) messages.push_back(std::move(message));
+  return messages;
 }
 
 }  // namespace hotproof::analyzers

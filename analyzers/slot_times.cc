@@ -142,9 +142,15 @@ void SlotTimes::FoldReplay(const Chunk& chunk, const trace::Run& run, uint32_t a
 void SlotTimes::Cover(const Block& block, Device& device, TimeSums* sums) const {
   uint64_t frontier_ns = device.frontier_ns, busy_ns = 0;
   for (uint32_t i = 0; i < block.alone_count; ++i) {
-    const uint64_t exclusive_ns = Pass(frontier_ns, block.start_ns[i], block.end_ns[i]);
+    const uint64_t start_ns = block.start_ns[i], end_ns = block.end_ns[i];
+    if (start_ns >= frontier_ns) [[likely]] {  // nothing is hidden
+      busy_ns += end_ns - start_ns;
+      frontier_ns = end_ns;
+      continue;
+    }
+    const uint64_t exclusive_ns = Pass(frontier_ns, start_ns, end_ns);
     busy_ns += exclusive_ns;
-    sums[i].exclusive_ns += exclusive_ns - (block.end_ns[i] - block.start_ns[i]);  // wraps
+    sums[i].exclusive_ns += exclusive_ns - (end_ns - start_ns);  // wraps
   }
   for (uint32_t i = block.alone_count; i < block.count; ++i) {
     sums[i].exclusive_ns -= block.end_ns[i] - block.start_ns[i];
@@ -167,31 +173,45 @@ void SlotTimes::NoteStream(const trace::Run& run, uint32_t slot) {
               : kSeveralStreams;
 }
 
-// Eager launches, one record each.
+// Eager launches, one record each: in blocks, too, so that what has to be fetched for one record
+// does not wait for what the record before it needed.
 void SlotTimes::FoldEager(const Chunk& chunk, const trace::Run& run, uint32_t alone_count) {
-  const trace::RecordGroup* const groups = &chunk.runs.groups[run.group];
-  const uint64_t* const start_ns = &chunk.runs.start_ns[run.begin];
-  const uint64_t* const end_ns = &chunk.runs.end_ns[run.begin];
   Device& device = DeviceOf(run.stream, kept_.devices);
   const size_t kept = kept_.eager_exclusive_ns.size();
   kept_.eager_exclusive_ns.resize(kept + alone_count);
-  uint64_t* const eager_exclusive_ns = kept_.eager_exclusive_ns.data() + kept;
+  uint64_t* const kept_exclusive_ns = kept_.eager_exclusive_ns.data() + kept;
   uint64_t frontier_ns = device.frontier_ns, busy_ns = 0;
-  for (uint32_t i = 0; i < run.count; ++i) {
-    const bool steady = index_->phases().IsSteady(groups[i].correlation_id);
-    const uint32_t site = groups[i].target.id();  // an eager site is its own slot
-    const uint64_t duration_ns = end_ns[i] - start_ns[i];
-    uint64_t exclusive_ns = 0;
-    if (i < alone_count) {
-      exclusive_ns = Pass(frontier_ns, start_ns[i], end_ns[i]);
-      eager_exclusive_ns[i] = exclusive_ns;
+  uint32_t sites[kBlock];  // an eager site is its own slot
+  uint64_t durations_ns[kBlock], hidden_ns[kBlock];
+  for (uint32_t begin = 0; begin < run.count;) {
+    const trace::RecordGroup* const groups = &chunk.runs.groups[run.group + begin];
+    const uint64_t* const start_ns = &chunk.runs.start_ns[run.begin + begin];
+    const uint64_t* const end_ns = &chunk.runs.end_ns[run.begin + begin];
+    const uint32_t most = std::min(kBlock, run.count - begin);
+    const bool steady = index_->phases().IsSteady(groups[0].correlation_id);
+    uint32_t count = 0;  // all in one phase
+    for (; count < most; ++count) {
+      if (index_->phases().IsSteady(groups[count].correlation_id) != steady) break;
+      sites[count] = groups[count].target.id();
+      durations_ns[count] = end_ns[count] - start_ns[count];
+    }
+    const uint32_t alone = std::clamp(alone_count, begin, begin + count) - begin;
+    for (uint32_t i = 0; i < alone; ++i) {
+      const uint64_t exclusive_ns = Pass(frontier_ns, start_ns[i], end_ns[i]);
+      kept_exclusive_ns[begin + i] = exclusive_ns;
+      hidden_ns[i] = durations_ns[i] - exclusive_ns;
       busy_ns += exclusive_ns;
     }
-    TimeSums& sums = result_.sums[steady][site];
-    sums.records += 1;
-    sums.duration_ns += duration_ns;
-    sums.exclusive_ns += exclusive_ns - duration_ns;
-    result_.durations[steady].Add(site, duration_ns);
+    std::copy(durations_ns + alone, durations_ns + count, hidden_ns + alone);
+    TimeSums* const sums = result_.sums[steady].data();
+    for (uint32_t i = 0; i < count; ++i) {
+      TimeSums& of = sums[sites[i]];
+      of.records += 1;
+      of.duration_ns += durations_ns[i];
+      of.exclusive_ns -= hidden_ns[i];
+    }
+    result_.durations[steady].Add(sites, durations_ns, count);
+    begin += count;
   }
   device.frontier_ns = frontier_ns;
   device.busy_ns += busy_ns;
@@ -249,7 +269,8 @@ void SlotTimes::CorrectFirst(const Chunk& chunk, Kept& kept) {
     const uint64_t exclusive_ns =
         exclusive_.Add(device, start_ns, end_ns, chunk.earliest_later_start_ns);
     const bool steady = IsSteady(chunk.runs, run, i);
-    result_.sums[steady][SlotAt(chunk.runs, run, i)].exclusive_ns += exclusive_ns - before_ns;  // wraps
+    result_.sums[steady][SlotAt(chunk.runs, run, i)].exclusive_ns +=
+        exclusive_ns - before_ns;  // wraps
     kept.devices[device].busy_ns -= before_ns;
     first_exclusive_ns_.push_back(exclusive_ns);
   });
@@ -272,22 +293,26 @@ void SlotTimes::AddLast(const Chunk& chunk, size_t begin) {
 }
 
 void SlotTimes::GiveHelpers(const Chunk& chunk, const Kept& kept) {
+  const uint64_t* const starts = chunk.runs.start_ns.data();
+  const uint64_t* const ends = chunk.runs.end_ns.data();
   auto alone = kept.eager_exclusive_ns.begin();
+  const auto exclusive_of = [&](uint32_t i) {
+    if (i >= kept.alone_count) return last_exclusive_ns_[i - kept.alone_count];
+    return i < first_exclusive_ns_.size() ? first_exclusive_ns_[i] : *alone;
+  };
   for (const trace::Run& run : chunk.runs.runs) {
     if (run.target.is_graph()) {
       helpers_.Break(run.stream);
       continue;
     }
     for (uint32_t i = run.begin; i < run.begin + run.count; ++i) {
-      const uint64_t start_ns = chunk.runs.start_ns[i];
-      if (!index_->IsInClockRange(start_ns, chunk.runs.end_ns[i])) continue;
-      uint64_t exclusive_ns = i < kept.alone_count ? *alone++ : 0;
-      if (i < first_exclusive_ns_.size()) exclusive_ns = first_exclusive_ns_[i];
-      if (i >= kept.alone_count) exclusive_ns = last_exclusive_ns_[i - kept.alone_count];
-      const uint32_t site =
-          run.own_groups ? chunk.runs.groups[run.GroupOf(i)].target.id() : run.site;
-      helpers_.Add(run.stream, site < index_->site_count() ? site : 0, IsSteady(chunk.runs, run, i),
-                   start_ns, exclusive_ns);
+      if (!index_->IsInClockRange(starts[i], ends[i])) continue;
+      uint32_t site = run.own_groups ? chunk.runs.groups[run.GroupOf(i)].target.id() : run.site;
+      if (site >= index_->site_count()) site = 0;
+      if (!helpers_.PassPlain(run.stream, site, starts[i])) {
+        helpers_.Add(run.stream, site, IsSteady(chunk.runs, run, i), starts[i], exclusive_of(i));
+      }
+      if (i < kept.alone_count) ++alone;
     }
   }
 }

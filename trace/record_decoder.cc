@@ -35,13 +35,18 @@ void RecordDecoder::PassTimes(const Entry* gaps, const Entry* durations, uint32_
 
 // The same about order and ends, for all that can be: records may overlap.
 void RecordDecoder::FollowTimes(const uint64_t* start_ns, const uint64_t* end_ns, uint32_t count) {
+  uint64_t previous_start_ns = clock_.previous_start_ns, previous_end_ns = clock_.previous_end_ns;
+  uint64_t last_end_ns = clock_.last_end_ns;
+  bool sorted = true, no_overlap = true;
   for (uint32_t i = 0; i < count; ++i) {
-    clock_.sorted &= start_ns[i] >= clock_.previous_start_ns && end_ns[i] >= start_ns[i];
-    clock_.no_overlap &= start_ns[i] >= clock_.previous_end_ns;
-    clock_.last_end_ns = std::max(clock_.last_end_ns, end_ns[i]);
-    clock_.previous_start_ns = start_ns[i];
-    clock_.previous_end_ns = end_ns[i];
+    sorted &= start_ns[i] >= previous_start_ns && end_ns[i] >= start_ns[i];
+    no_overlap &= start_ns[i] >= previous_end_ns;
+    previous_start_ns = start_ns[i];
+    previous_end_ns = end_ns[i];
+    last_end_ns = std::max(last_end_ns, previous_end_ns);
   }
+  clock_ = {previous_start_ns, previous_end_ns, last_end_ns, clock_.sorted && sorted,
+            clock_.no_overlap && no_overlap};
 }
 
 // The next `count` records; nullptr: not predicted.
@@ -73,8 +78,8 @@ void RecordDecoder::DecodeTimes(uint32_t count, Prediction* predictions, uint64_
 
 // To the first one at `record` or behind it that says a site.
 void RecordDecoder::PassExceptions(uint32_t record, const std::vector<Exception>& exceptions) {
-  while (next_exception_ < exceptions.size() && (exceptions[next_exception_].record < record ||
-                                                 !exceptions[next_exception_].has_site)) {
+  while (next_exception_ < exceptions.size() &&
+         (exceptions[next_exception_].record < record || !exceptions[next_exception_].has_site)) {
     ++next_exception_;
   }
 }
@@ -89,17 +94,25 @@ void RecordDecoder::NextBlock() {
 // The next `count` records, each the first one of its group.
 void RecordDecoder::DecodeEagerTimes(uint32_t count, GroupState* groups, uint64_t* start_out,
                                      uint64_t* end_out) {
-  for (uint32_t done = 0; done < count;) {
+  while (count > 0) {
     if (block_at_ == block_end_) NextBlock();
-    const uint32_t part = std::min(count - done, block_end_ - block_at_);
+    const uint32_t part = std::min(count, block_end_ - block_at_);
     const auto pass = [&](const auto& entries) {
-      for (uint32_t i = 0; i < part; ++i, ++done) {
-        GroupState& group = groups[done];
+      const auto *gaps = &entries[0][block_at_], *durations = &entries[1][block_at_];
+      Prediction none{0, 0};  // for those that are not predicted
+      uint64_t at_ns = clock_.previous_end_ns;
+      for (uint32_t i = 0; i < part; ++i) {
+        GroupState& group = groups[i];
         group.next_node = 1;
-        Prediction none{0, 0};
-        PassTimes<true>(&entries[0][block_at_ + i], &entries[1][block_at_ + i], 1,
-                        group.predicted_nodes != 0 ? group.predictions : &none, &start_out[done],
-                        &end_out[done]);
+        const uint64_t predicted = group.predicted_nodes != 0 ? ~uint64_t{0} : 0;
+        Prediction& prediction = predicted != 0 ? *group.predictions : none;
+        const uint64_t gap_ns =
+            static_cast<uint64_t>(int64_t{gaps[i]}) + (prediction.gap_ns & predicted);
+        const uint64_t duration_ns =
+            static_cast<uint64_t>(int64_t{durations[i]}) + (prediction.duration_ns & predicted);
+        prediction = {gap_ns, duration_ns};
+        start_out[i] = at_ns += gap_ns;
+        end_out[i] = at_ns += duration_ns;
       }
     };
     if (block_.wide) {
@@ -107,12 +120,18 @@ void RecordDecoder::DecodeEagerTimes(uint32_t count, GroupState* groups, uint64_
     } else {
       pass(block_.narrow);
     }
+    FollowTimes(start_out, end_out, part);
     block_at_ += part;
+    groups += part;
+    start_out += part;
+    end_out += part;
+    count -= part;
   }
 }
 
 // How many of the `most` groups behind `index` are, like it, eager launches of which no record has
-// come: `record` is the first of `index`, and theirs follow. None where an exception says another site.
+// come: `record` is the first of `index`, and theirs follow. None where an exception says another
+// site.
 uint32_t RecordDecoder::EagerFollowers(const std::vector<GroupState>& groups, uint32_t index,
                                        uint32_t record, size_t most,
                                        const std::vector<Exception>& exceptions) {
