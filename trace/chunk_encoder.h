@@ -77,8 +77,6 @@ class ChunkEncoder {
   void AppendStatistics(const ColumnStatistics*, const OperationTotals*);
   void PutSurroundings(const GraphEntry& graph, std::string& message);
 
-  static constexpr size_t kMaxLabelBytes = 255;
-
   std::string pending_;  // Chunk fields, coded
   // These wait for the disk, too, in bounded memory however long that takes.
   SnapshotList snapshots_;

@@ -21,7 +21,10 @@ inline constexpr uint32_t kMaxOperationClasses = uint32_t{1} << 16;
 inline constexpr uint32_t kMaxCounterSlots = uint32_t{1} << 20;  // of each table of a counter file
 inline constexpr uint32_t kMaxTableEntries = uint32_t{1} << 20;  // of each table of a trace
 
-// A reader holds no more than this of tables, snapshots and problems; a real trace has a few MiB.
+// A snapshot's label is cut to this.
+inline constexpr size_t kMaxLabelBytes = 255;
+
+// A reader holds no more than this of tables and problems; a real trace has a few MiB.
 inline constexpr uint64_t kMaxTableMemoryBytes = uint64_t{1} << 31;
 
 }  // namespace hotproof::trace

@@ -50,6 +50,33 @@ bool IsPossible(const Statistics& statistics, uint64_t count) {
          statistics.first_start_ns() <= statistics.last_end_ns();
 }
 
+// What an entry holds beyond its own size.
+template <typename Entry>
+uint64_t HeldBytes(const Entry& entry) {
+  return entry.SpaceUsedLong() - sizeof(Entry);
+}
+
+uint64_t SurroundingsBytes(const GraphTable& graph) {
+  return sizeof(uint64_t) * graph.other_node_ids.size() +
+         sizeof(uint32_t) * graph.other_node_types.size() +
+         sizeof(GraphTable::Edge) * graph.edges.size();
+}
+
+uint64_t HeldBytes(const GraphTable& graph) {
+  return SurroundingsBytes(graph) + sizeof(uint64_t) * graph.node_ids.size() +
+         sizeof(uint32_t) * (graph.node_sites.size() + graph.node_range_paths.size() +
+                             graph.node_process_ranges.size()) +
+         sizeof(GraphCaveat) * graph.caveats.size();
+}
+
+// Whole characters of it: what old writers stored may be longer.
+std::string Label(const Snapshot& snapshot) {
+  const std::string& label = snapshot.label();
+  size_t length = std::min(label.size(), kMaxLabelBytes);
+  while (length != label.size() && length != 0 && (label[length] & 0xC0) == 0x80) --length;
+  return label.substr(0, length);
+}
+
 // Why the rollups cannot be the sums over the files before; null where they can be.
 const char* WrongWithRollups(const Continuation& continuation) {
   constexpr int kMaxRollups = 256;  // a writer has about thirty
@@ -83,8 +110,9 @@ const char* WrongWithRollups(const Continuation& continuation) {
 
 }  // namespace
 
-TableBuilder::TableBuilder(Tables& tables, std::vector<ReadIssue>& issues)
-    : tables_(tables), issues_(issues) {
+TableBuilder::TableBuilder(Tables& tables, std::vector<ReadIssue>& issues,
+                           uint64_t memory_limit_bytes)
+    : tables_(tables), issues_(issues), memory_limit_bytes_(memory_limit_bytes) {
   tables.kernels.resize(1);
   tables.attributes.resize(1);
   tables.tensor_maps.resize(1);
@@ -109,7 +137,12 @@ void TableBuilder::Place(std::vector<Entry>& table, uint64_t& entries, uint32_t 
     return;
   }
   ++entries;
-  if (id >= table.size()) table.resize(id + 1);
+  if (id >= table.size()) {
+    memory_bytes_ += (id + 1 - table.size()) * sizeof(Entry);
+    table.resize(id + 1);
+  }
+  // A later file tells its tables again.
+  memory_bytes_ += HeldBytes(entry) - HeldBytes(table[id]);
   table[id] = std::forward<Entry>(entry);
 }
 
@@ -180,6 +213,11 @@ void TableBuilder::FoldEdges(const Graph& graph, GraphTable& table) {
       AddMalformed(absl::StrCat("graph ", graph.id(), ": is not like graph ", same.id));
       return;
     }
+    // A few bytes of a hostile file ask for copies of megabytes.
+    if (memory_bytes_ + SurroundingsBytes(same) > memory_limit_bytes_) {
+      memory_bytes_ = memory_limit_bytes_ + 1;
+      return;
+    }
     table.other_node_ids = same.other_node_ids;
     table.other_node_types = same.other_node_types;
     table.edges_known = same.edges_known;
@@ -212,9 +250,10 @@ void TableBuilder::FoldEdges(const Graph& graph, GraphTable& table) {
   table.edges_known = false;
 }
 
-void TableBuilder::FoldTablesAgain(Chunk& head, uint64_t offset_bytes) {
+bool TableBuilder::FoldTablesAgain(Chunk& head, uint64_t offset_bytes) {
   offset_bytes_ = offset_bytes;
   FoldTables(head);
+  return memory_bytes_ <= memory_limit_bytes_;
 }
 
 void TableBuilder::FoldTables(Chunk& head) {
@@ -247,24 +286,22 @@ void TableBuilder::FoldTables(Chunk& head) {
   }
   for (int i = 0; i < std::min(pairs.sites_size(), pairs.attributes_size()); ++i) {
     site_attributes_.push_back({pairs.sites(i), pairs.attributes(i)});
+    memory_bytes_ += sizeof site_attributes_.back();
   }
 }
 
 bool TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
   offset_bytes_ = offset_bytes;
-  // A few KiB of a hostile file can tell of GiBs. What is summed up and forgotten is not counted.
-  const auto sums = [](const auto& of) { return of.ByteSizeLong(); };
-  if (head.ByteSizeLong() > 64 + sums(head.statistics()) + sums(head.continuation())) {
-    memory_bytes_ += head.SpaceUsedLong() - head.statistics().SpaceUsedLong() -
-                     head.continuation().SpaceUsedLong();
-    if (memory_bytes_ > kMaxTableMemoryBytes) return false;
+  if (head.has_header()) {
+    memory_bytes_ -= HeldBytes(tables_.header);
+    tables_.header.MergeFrom(head.header());
+    memory_bytes_ += HeldBytes(tables_.header);
   }
-  if (head.has_header()) tables_.header.MergeFrom(head.header());
   FoldTables(head);
   for (Snapshot& entry : *head.mutable_snapshots()) {
     Increments increments = Decode(entry.asked());
     snapshots_.Add({.reason = static_cast<uint32_t>(entry.reason()),
-                    .label = std::move(*entry.mutable_label()),
+                    .label = Label(entry),
                     .realtime_ns = entry.realtime_ns(),
                     .correlation_id = entry.correlation_id(),
                     .graph_id = entry.graph_id(),
@@ -273,15 +310,21 @@ bool TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
                     .repeats = entry.repeats(),
                     .exact = counts_exact_});
   }
-  for (Problem& entry : *head.mutable_problems()) tables_.problems.push_back(std::move(entry));
-  for (ClockPair& entry : *head.mutable_clocks()) tables_.clocks.push_back(std::move(entry));
+  const auto keep = [this](auto& entries, auto& to) {
+    for (auto& entry : entries) {
+      memory_bytes_ += entry.SpaceUsedLong();
+      to.push_back(std::move(entry));
+    }
+  };
+  keep(*head.mutable_problems(), tables_.problems);
+  keep(*head.mutable_clocks(), tables_.clocks);
   if (head.has_footer()) {
     tables_.has_footer = true;
     tables_.footer = head.footer();
   }
   AddAsked(head.statistics());
   if (head.has_continuation()) FoldRollups(*head.mutable_continuation());
-  return true;
+  return memory_bytes_ <= memory_limit_bytes_;
 }
 
 void TableBuilder::AddAsked(const ChunkStatistics& statistics) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "proto/trace.pb.h"
+#include "trace/limits.h"
 #include "trace/reader.h"
 #include "trace/snapshot_list.h"
 #include "trace/tables.h"
@@ -17,13 +18,14 @@ namespace hotproof::trace {
 
 class TableBuilder {
  public:
-  TableBuilder(Tables& tables, std::vector<ReadIssue>& issues);
+  TableBuilder(Tables& tables, std::vector<ReadIssue>& issues,
+               uint64_t memory_limit_bytes = kMaxTableMemoryBytes);
 
   // `offset_bytes` is the chunk's, for issues. Takes everything but the statistics of the columns. False:
-  // it would be more than limits.h's kMaxTableMemoryBytes.
-  bool Fold(Chunk& head, uint64_t offset_bytes);
+  // what is kept would be more than the limit.
+  [[nodiscard]] bool Fold(Chunk& head, uint64_t offset_bytes);
   // Of a Continuation whose earlier files are read, too: only table entries that damage took away.
-  void FoldTablesAgain(Chunk& head, uint64_t offset_bytes);
+  [[nodiscard]] bool FoldTablesAgain(Chunk& head, uint64_t offset_bytes);
   // Adds a readable chunk's sums by site to the tables', and takes those of one that turned out not
   // to be readable away again.
   void AddSums(const ChunkStatistics& statistics) {
@@ -61,7 +63,10 @@ class TableBuilder {
 
   Tables& tables_;
   std::vector<ReadIssue>& issues_;
-  uint64_t offset_bytes_ = 0, memory_bytes_ = 0;
+  uint64_t offset_bytes_ = 0;
+  // Of table entries, problems and clocks as they are held now. Sums and snapshots have bounds of their own.
+  uint64_t memory_bytes_ = 0;
+  const uint64_t memory_limit_bytes_;
   bool counts_exact_ = true;
   uint64_t kernels_ = 0, attributes_ = 0, tensor_maps_ = 0, sites_ = 0, graphs_ = 0, streams_ = 0;
   uint64_t operation_classes_ = 0, range_paths_ = 0;

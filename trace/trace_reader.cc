@@ -256,20 +256,19 @@ absl::Status Reader::LoadFile(uint32_t index, TableBuilder& builder, UnknownFiel
     if (!CheckSequence(*chunk, builder)) continue;
     const Header& header = chunk->head.has_header() ? chunk->head.header() : tables_.header;
     if (header.format_minor() > kFormatMinor) unknown.Find(chunk->head, chunk->offset_bytes);
-    if (continues && !begins_trace) {
-      if (!begins_file) {
-        builder.NoteLostChunk();
-        AddIssue(ReadIssue::Kind::kMalformedChunk, chunk->offset_bytes,
-                 "the first chunk of a later file amid this one; only its tables are used");
-      }
-      builder.FoldTablesAgain(chunk->head, chunk->offset_bytes);
-      continue;
+    const bool tables_again = continues && !begins_trace;
+    if (tables_again && !begins_file) {
+      builder.NoteLostChunk();
+      AddIssue(ReadIssue::Kind::kMalformedChunk, chunk->offset_bytes,
+               "the first chunk of a later file amid this one; only its tables are used");
     }
-    if (!builder.Fold(chunk->head, chunk->offset_bytes)) {
+    if (!(tables_again ? builder.FoldTablesAgain(chunk->head, chunk->offset_bytes)
+                       : builder.Fold(chunk->head, chunk->offset_bytes))) {
       return absl::ResourceExhaustedError(
           absl::StrCat(path_, ": its tables would take more than ", kMaxTableMemoryBytes >> 30,
                        " GiB: no trace of ours, or damaged"));
     }
+    if (tables_again) continue;
     if (absl::Status status = CheckVersion(continues || chunk->head.sequence() == 0); !status.ok()) {
       return status;
     }
