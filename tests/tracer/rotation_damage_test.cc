@@ -3,8 +3,6 @@
 // hand under a sanitizer); HOTPROOF_DAMAGE_SEED: others than the same each time.
 #include "tests/tracer/rotation_server.h"
 
-#include <sys/resource.h>
-
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -136,7 +134,7 @@ TEST_F(RotationDamageTest, HostileFirstHeads) {
   WriteFiles(4);
   fs::remove(trace::SegmentPath(Path("a.hpt"), 1));
   const Files whole = Read();
-  for (int round = 0; round < Number("HOTPROOF_DAMAGE_ROUNDS", 300); ++round) {
+  for (int round = 0; round < Number("HOTPROOF_DAMAGE_ROUNDS", 100); ++round) {
     SCOPED_TRACE(round);
     Files files = whole;
     std::string& bytes = std::next(files.begin(), random_() % files.size())->second;
@@ -161,28 +159,6 @@ TEST_F(RotationDamageTest, HostileFirstHeads) {
     EXPECT_EQ(by_site, tables.rotated_out.records);
     EXPECT_LE(tables.rotated_out.rollups.size(), 256u);
   }
-}
-
-// A few KiB that tell of GiBs.
-TEST_F(RotationDamageTest, TablesThatAreTooLargeToHoldAreRefusedInOneLine) {
-  std::string bytes;
-  Chunk head;
-  head.mutable_header()->set_format_major(1);
-  head.mutable_continuation()->set_segment(1);
-  uint32_t id = 0;
-  for (uint64_t sequence = 0; sequence < 48; ++sequence) {
-    head.set_sequence(sequence);
-    head.clear_kernels();
-    head.add_kernels()->set_id(++id);
-    head.mutable_kernels(0)->mutable_name()->assign(60 << 20, 'k');
-    bytes += trace::CompressFrame(head.SerializeAsString());
-  }
-  EXPECT_LT(bytes.size(), size_t{1} << 20);
-  trace::WriteWhole(Path("a.hpt"), bytes);
-  const auto reader = trace::TraceReader::Open(Path("a.hpt"));
-  ASSERT_FALSE(reader.ok());
-  EXPECT_NE(reader.status().message().find("its tables would take more than 2 GiB"), std::string::npos)
-      << reader.status();
 }
 
 TEST_F(RotationDamageTest, IdsFarBeyondTheirTableMakeNoTable) {
