@@ -25,9 +25,6 @@ std::string PayloadText(const trace::RangePath& path) {
   }
 }
 
-// What the tracer keeps of a name (docs/ranges.md); a longer one was cut between characters.
-constexpr size_t kMaxNameBytes = 255, kMaxCharacterBytes = 4;
-
 // What `name` adds to the name of the range that it is in: "mlp" for "layers.3.mlp" in "layers.3".
 std::string_view WithoutOuter(std::string_view name, std::string_view outer) {
   const bool repeats = !outer.empty() && name.size() > outer.size() + 1 &&
@@ -55,7 +52,7 @@ std::string StepText(const trace::RangePath& path, const trace::RangePath* outer
 // Of a step's text what is known, kUnknown behind or in place of what the tracer kept no more of
 // (docs/ranges.md).
 std::string PartialText(const trace::RangePath& path, const std::string& text) {
-  constexpr size_t kMaxNameBytes = 255, kMaxCharacterBytes = 4;
+  constexpr size_t kMaxNameBytes = 255, kMaxCharacterBytes = 4;  // cut between characters
   const std::string unknown(1, RangeIndex::kUnknown);
   if (path.many() || path.name() == "(many)" || path.domain() == "(many domains)" ||
       path.domain().size() >= kMaxNameBytes) {
