@@ -2,15 +2,14 @@
 // tests all include this file.
 //
 // N is cut into groups of 8 weight rows, K into blocks of 128. A tile is some neighbouring groups,
-// all of K. K is cut into `segments` parts whose sums are added in K order; where, depends on N, K
-// and the GPU, never on M: that makes results batch-invariant. Who computes a segment may depend on
-// M, it changes no bit:
+// all of K. K is cut into `segments` parts, whose sums are added two by two and the pairs in K
+// order: (s0 + s1) + (s2 + s3) + ... Where K is cut depends on N, K and the GPU, never on M: that
+// makes results batch-invariant. Who computes a segment may depend on M, it changes no bit:
 //   few tokens   small tiles, a CTA computes all segments of its tiles: nothing is exchanged
-//   many tokens  tiles of 128 rows where the same would leave multiprocessors idle: fewer CTAs
-//   fetch
-//                the same tokens. A tile's segments are divided among CTAs, the last one adds
-//                ('shared')
-//   most tokens  large tiles of all segments again, by another kernel ('many')
+//   more tokens  where K has segments, tiles of 128 rows, so that fewer CTAs fetch the same tokens.
+//                Each pair of a tile's segments is a CTA's, the last one adds ('shared')
+//   most tokens  small tiles again where K is short: exchanging sums would cost more
+// More than 32 tokens are for another kernel ('many').
 #ifndef HOTPROOF_KERNEL_DECOMPOSITION_H_
 #define HOTPROOF_KERNEL_DECOMPOSITION_H_
 
@@ -28,14 +27,15 @@ inline constexpr int kGroup = 8;        // weight rows: what N is cut into
 inline constexpr int kScaleRows = 128;  // weight rows that share a scale
 inline constexpr int kBlockK = 128;     // K elements that share a scale
 inline constexpr int kCutBlocks = 2;    // K is cut at multiples of this many blocks
-inline constexpr int kMaxSegments = 8;
+inline constexpr int kMaxSegments = 6;
 inline constexpr int kMinSegmentBlocks = 2;
 inline constexpr int kMaxTileGroups = 32;     // 256 rows: two consumer warpgroups x two wgmma
 inline constexpr int kFullTileGroups = 16;    // 128 rows: two consumer warpgroups x one wgmma
-inline constexpr int kMostFewTokens = 32;     // registers: with more no tile exceeds 128 rows
-inline constexpr int kMostSharedTokens = 64;  // with more no tile is shared
+inline constexpr int kMostFewTokens = 32;     // more are for the kernel of many_tokens.cuh,
 inline constexpr int kManyTileGroups = 34;    // whose tiles have up to 272 rows
-inline constexpr int kWgmmaGroups = 8;        // 64 rows
+inline constexpr int kMostSharedTokens = 64;  // where K has less than kLongBlocks
+inline constexpr int kLongBlocks = 64;
+inline constexpr int kWgmmaGroups = 8;  // 64 rows
 
 HOTPROOF_HOST_DEVICE constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 HOTPROOF_HOST_DEVICE constexpr int smaller(int a, int b) { return a < b ? a : b; }
@@ -47,7 +47,7 @@ struct Decomposition {
   int tile_groups;    // groups in a tile; the last tile may have fewer
   int tiles;          // ceil(groups / tile_groups)
   int tiles_per_cta;  // 1 when shared
-  bool shared;        // a CTA computes two segments of one tile, else all segments of its tiles
+  bool shared;        // a CTA computes a pair of segments of one tile, else all of its tiles
   bool many;          // for the kernel of many_tokens.cuh
   bool halves;        // the two consumer warpgroups divide a tile's segments, not its rows
 
@@ -112,25 +112,22 @@ constexpr void set_tiles(Decomposition* d, int tile_groups, bool shared, int sm_
   d->tile_groups = tile_groups;
   d->tiles = ceil_div(d->groups, tile_groups);
   d->shared = shared && d->segments > 1;
-  d->halves = !d->shared && d->segments > 1 && tile_groups <= kWgmmaGroups;
+  d->halves = !d->shared && !d->many && d->segments > 1 && tile_groups <= kWgmmaGroups;
   d->tiles_per_cta = d->shared ? 1 : ceil_div(d->tiles, sm_count);
 }
 
-// `most_whole`: the most rows of A with which tiles are not shared, where they can be. Not shared,
-// tiles are small and want stages of 4 K blocks.
+// `most_whole`: the most rows of A, at most kMostFewTokens, with which tiles are not shared, where
+// they can be. Not shared, tiles are small and want stages of 4 K blocks.
 constexpr Decomposition decompose(int m, int most_whole, int n, int k, int sm_count) {
   Decomposition d{ceil_div(n, kGroup), ceil_div(k, kBlockK), 1, 1, 1, 1, false, false, false};
   d.segments = segments_for(d.groups, d.k_blocks, sm_count);
-  d.many = m > kMostSharedTokens || (m > kMostFewTokens && d.segments == 1);
-  if (d.many) {
-    const int even = ceil_div(d.groups, sm_count);
-    set_tiles(&d, ceil_div(even, ceil_div(even, kManyTileGroups)), false, sm_count);
-    d.halves = false;
-  } else if (d.segments > 1 && (m > most_whole || !d.cuts_fit(4))) {
+  d.many = m > kMostFewTokens;
+  const bool cheap_to_share = m <= kMostSharedTokens || d.k_blocks >= kLongBlocks;
+  if (d.segments > 1 && cheap_to_share && (m > most_whole || !d.cuts_fit(4))) {
     set_tiles(&d, smaller(kFullTileGroups, d.groups), true, sm_count);
   } else {
     const int even = ceil_div(d.groups, sm_count);
-    const int tiles = ceil_div(even, kFullTileGroups + 1);
+    const int tiles = ceil_div(even, d.many ? kManyTileGroups : kFullTileGroups + 1);
     set_tiles(&d, ceil_div(even, tiles), false, sm_count);
   }
   return d;

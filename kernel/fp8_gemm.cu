@@ -58,8 +58,7 @@ constexpr int kWindowBytes = 40 << 10;
 // What of the tokens is kept ready beside the weights: with many tokens they
 // are half of all that a multiprocessor reads.
 constexpr int token_bytes(const Decomposition& work, int m_tile) {
-  if (work.many) return (m_tile <= 64 ? 48 : work.tile_groups <= kWgmmaGroups ? 128 : 96) << 10;
-  return (m_tile <= 32 ? 20 : 64) << 10;
+  return (!work.many ? 20 : m_tile <= 64 ? 48 : work.tile_groups <= kWgmmaGroups ? 128 : 96) << 10;
 }
 constexpr int kMaxStages = 32;       // a warp sets up a ring's barriers, one stage a lane
 constexpr int kMaxTokenStages = 30;  // and allowed with halves
@@ -103,13 +102,11 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
   Decomposition& work = plan->work;
   work = decompose(m, quantise ? kMostWholeQuantised : kMostWhole, n, k, device.sm_count);
   if (!work.many && (tuning.tile_groups > 0 || tuning.shared >= 0)) {
-    const bool shared =
-        work.segments > 1 &&
-        (m > kMostFewTokens || (tuning.shared >= 0 ? tuning.shared > 0 : work.shared));
+    const bool shared = work.segments > 1 && (tuning.shared >= 0 ? tuning.shared > 0 : work.shared);
     const int tile_groups = tuning.tile_groups > 0 ? tuning.tile_groups
                             : shared               ? std::min(kFullTileGroups, work.groups)
                                                    : ceil_div(work.groups, device.sm_count);
-    set_tiles(&work, std::min(tile_groups, m > kMostFewTokens ? kFullTileGroups : kMaxTileGroups),
+    set_tiles(&work, std::min(tile_groups, work.segments > 1 ? kFullTileGroups : kMaxTileGroups),
               shared, device.sm_count);
   }
   plan->m_tile = m_tile_for(m);
@@ -124,10 +121,9 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
   ring.window = std::min(ring.window, ring.stages);
   plan->smem_bytes = smem();
   plan->smem_bytes = std::max(plan->smem_bytes, device.smem_per_sm / 2);  // one CTA each
-  plan->workspace_bytes = work.shared
-                              ? kControlBytes + sizeof(float4) * 32 * work.tiles * work.segments *
-                                                    kConsumerWarps * 2 * (plan->m_tile / 8)
-                              : 0;
+  // Of every pair of segments a tile's sums, as consumer warps hold them.
+  const size_t pair_bytes = sizeof(float) * plan->m_tile * kFullTileGroups * kGroup;
+  plan->workspace_bytes = work.shared ? kControlBytes + work.tiles * work.parts() * pair_bytes : 0;
   return work.shared && work.tiles > kMaxSharedTiles ? HOTPROOF_UNSUPPORTED_SHAPE : HOTPROOF_OK;
 }
 
@@ -166,9 +162,6 @@ KernelFunction kernel_for(int m_tile, Mutation mutation) {
       return sm90_fp8_gemm_1x128_128x128<32, kQuantise, kNone>;
     default:
       break;
-  }
-  if constexpr (!kQuantise) {
-    if (m_tile == 64) return sm90_fp8_gemm_1x128_128x128<64, false, kNone>;
   }
   return nullptr;
 }

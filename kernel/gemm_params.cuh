@@ -39,9 +39,9 @@ struct SmemLayout {
         parts(table + work.scale_rows() * table_stride * 4),
         barriers(parts + (work.halves ? work.segments / 2 * m_tile * kWgmmaRows * 4 : 0)),
         total(barriers + (2 * ring.stages + 2 * ring.token_stages + 1) * 8) {
-    // A wgmma always reads 64 rows: the last stage's last one may read past the weights, and
-    // whatever lies there becomes rows that nobody stores.
-    const int reach = tokens + 7 * ring.stage_blocks * kAtomBytes;
+    // A wgmma reads 64 or more rows whatever the tile has: the last stage's last one may read past
+    // the weights, and whatever lies there becomes rows that nobody stores.
+    const int reach = tokens + kFullTileGroups * ring.stage_blocks * kAtomBytes;
     if (total < reach) total = reach;
   }
 };
@@ -61,8 +61,8 @@ struct GemmParams {
   int64_t lda;
   __nv_bfloat16* d;
   int64_t ldd;
-  int* tickets;         // [shared tile][8 warps]: CTAs that have arrived; zero between launches
-  float* partials;      // [tile][segment][8 warps][2 blocks][kMTile / 8][32 lanes][4]
+  int* tickets;     // [shared tile][8 warps]: CTAs that have arrived; zero between launches
+  float* partials;  // [shared tile][pair of segments][8 warps][what a lane holds / 4][32 lanes][4]
   int* launch_counter;  // null, or counts launches of the kernel (test builds)
   Timeline* timeline;   // null, or one per CTA (test builds)
   CUtensorMap a_map;    // aligned by its type

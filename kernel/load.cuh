@@ -32,6 +32,40 @@ __device__ void load_first_weights(const GemmParams& p, const Rings& rings) {
                p.cuts[p.work.first_segment(blockIdx.y)]);
 }
 
+// How every CTA begins: barriers are set up, weights asked for. All warps call this. readers:
+// consumer warps that read a stage; token_arrivals: what completes a stage of tokens.
+template <Mutation kMutation>
+__device__ void begin(const GemmParams& p, const Rings& rings, int warp, int lane, int readers,
+                      int token_arrivals) {
+  if (warp == kConsumerWarps) {
+    if (lane == 0) {
+      load_first_weights<kMutation>(p, rings);
+      // Only one CTA fits on a multiprocessor: the next kernel's come one by one as multiprocessors
+      // fall free, and load their first weights while the last of ours still compute.
+      ptx::launch_dependents();
+    }
+    if (lane < rings.stages) {
+      if (lane > 0) ptx::mbarrier_init(rings.full(lane), 1);
+      ptx::mbarrier_init(rings.empty(lane), readers);
+    }
+    ptx::fence_mbarrier_init();
+    ptx::fence_proxy_async();
+    __syncwarp();
+    ptx::named_barrier_arrive(0, kBlockThreads);  // it needs no one else's barriers
+    return;
+  }
+  if (warp == kConsumerWarps + 1) {
+    if (lane < rings.token_stages) {
+      ptx::mbarrier_init(rings.token_full(lane), token_arrivals);
+      ptx::mbarrier_init(rings.token_empty(lane), readers);
+    }
+    if (lane == 0) ptx::mbarrier_init(rings.table_full(), 32 * kTokenWarps);
+    ptx::fence_mbarrier_init();
+    ptx::fence_proxy_async();
+  }
+  ptx::named_barrier_sync(0, kBlockThreads);
+}
+
 // The weight thread's life from then on. At most `window` stages are on their way at a time,
 // however deep the ring: what is queued at the memory beyond what keeps it busy delays everything
 // else that this and the other multiprocessors ask for.

@@ -92,9 +92,6 @@ __device__ inline void bulk_load(uint32_t dst, const void* src, uint32_t bytes, 
       "l"(src), "r"(bytes), "r"(bar), "l"(policy)
       : "memory");
 }
-__device__ inline void prefetch_l2(const void* address) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");
-}
 // 4 bytes -> shared memory, or 4 zero bytes without reading src.
 __device__ inline void cp_async_4(uint32_t dst, const void* src, bool read) {
   const int bytes = read ? 4 : 0;
@@ -183,11 +180,6 @@ __device__ inline int atomic_add_acq_rel(int* address, int value) {
                : "memory");
   return old;
 }
-__device__ inline int load_acquire(const int* address) {
-  int value;
-  asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-  return value;
-}
 __device__ inline uint32_t multiprocessor() {
   uint32_t id;
   asm volatile("mov.u32 %0, %smid;" : "=r"(id));
@@ -264,12 +256,12 @@ __device__ void wgmma_m64k32(float (&d)[kN / 2], uint64_t a, uint64_t b, int acc
 #define HOTPROOF_R32 \
   HOTPROOF_R16       \
   "," HOTPROOF_R8(16, 17, 18, 19, 20, 21, 22, 23) "," HOTPROOF_R8(24, 25, 26, 27, 28, 29, 30, 31)
-#define HOTPROOF_R64                                                                              \
-  HOTPROOF_R32                                                                                    \
-  "," HOTPROOF_R8(32, 33, 34, 35, 36, 37, 38, 39) "," HOTPROOF_R8(                                \
-      40, 41, 42, 43, 44, 45, 46, 47) "," HOTPROOF_R8(48, 49, 50, 51, 52, 53, 54,                 \
-                                                      55) "," HOTPROOF_R8(56, 57, 58, 59, 60, 61, \
-                                                                          62, 63)
+#define HOTPROOF_R48 \
+  HOTPROOF_R32       \
+  "," HOTPROOF_R8(32, 33, 34, 35, 36, 37, 38, 39) "," HOTPROOF_R8(40, 41, 42, 43, 44, 45, 46, 47)
+#define HOTPROOF_R64 \
+  HOTPROOF_R48       \
+  "," HOTPROOF_R8(48, 49, 50, 51, 52, 53, 54, 55) "," HOTPROOF_R8(56, 57, 58, 59, 60, 61, 62, 63)
 HOTPROOF_WGMMA(8, "%0,%1,%2,%3", "4", "5", "6", HOTPROOF_D4(0))
 HOTPROOF_WGMMA(16, HOTPROOF_R8(0, 1, 2, 3, 4, 5, 6, 7), "8", "9", "10", HOTPROOF_D4(0),
                HOTPROOF_D4(4))
@@ -277,9 +269,15 @@ HOTPROOF_WGMMA(32, HOTPROOF_R16, "16", "17", "18", HOTPROOF_D16(0))
 HOTPROOF_WGMMA(40, HOTPROOF_R16 ",%16,%17,%18,%19", "20", "21", "22", HOTPROOF_D16(0),
                HOTPROOF_D4(16))
 HOTPROOF_WGMMA(64, HOTPROOF_R32, "32", "33", "34", HOTPROOF_D16(0), HOTPROOF_D16(16))
+HOTPROOF_WGMMA(112, HOTPROOF_R48 "," HOTPROOF_R8(48, 49, 50, 51, 52, 53, 54, 55), "56", "57", "58",
+               HOTPROOF_D16(0), HOTPROOF_D16(16), HOTPROOF_D16(32), HOTPROOF_D4(48),
+               HOTPROOF_D4(52))
+HOTPROOF_WGMMA(128, HOTPROOF_R64, "64", "65", "66", HOTPROOF_D16(0), HOTPROOF_D16(16),
+               HOTPROOF_D16(32), HOTPROOF_D16(48))
 HOTPROOF_WGMMA(136, HOTPROOF_R64 ",%64,%65,%66,%67", "68", "69", "70", HOTPROOF_D16(0),
                HOTPROOF_D16(16), HOTPROOF_D16(32), HOTPROOF_D16(48), HOTPROOF_D4(64))
 #undef HOTPROOF_R64
+#undef HOTPROOF_R48
 #undef HOTPROOF_R32
 #undef HOTPROOF_R16
 #undef HOTPROOF_R8

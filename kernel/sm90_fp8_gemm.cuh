@@ -2,8 +2,8 @@
 // memory), then this file (the warps that multiply, the kernel), load.cuh (the warps that load) and
 // store.cuh (how results leave). Host code is in fp8_gemm.cu.
 //
-// Operands are swapped: weight rows are wgmma's M, up to 128 tokens its N, so no tensor work is
-// wasted on padding tokens. A CTA:
+// Operands are swapped: weight rows are wgmma's M, up to 32 tokens its N, so no tensor work is
+// wasted on padding tokens. (More tokens: many_tokens.cuh.) A CTA:
 //   warps 0-7   two consumer warpgroups; each multiplies its half of a tile's rows, 64 a wgmma
 //   warp 8      one thread feeds weights by TMA; it does nothing else, because at the memory roof
 //   it
@@ -84,8 +84,7 @@ struct Role {
 template <int kMTile, int kBlocks, int kStep, Mutation kMutation>
 __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& cta,
                         const Role& role, int warp, int lane) {
-  constexpr bool kFolds =
-      kMTile <= kMostFewTokens;  // more tokens come only with shared tiles or one segment
+  constexpr bool kFolds = kBlocks == 1;        // where K has segments, tiles have no more rows
   constexpr int kStride = kStep * kAtomBytes;  // between groups of 8 rows in a stage
   const Share share = role.share;
   const int quarter = warp % 4, thread = threadIdx.x % 128;
@@ -108,92 +107,76 @@ __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& 
         b_scales[b][h] = rings.table() + (row * p.layout.table_stride - cta.k_begin) * 4;
       }
     }
-    float acc[kBlocks][kMTile / 2] = {};          // the segment's sum so far
-    float sum[kFolds ? kBlocks : 1][kMTile / 2];  // of the segments before it
-    int segment = first_segment, next_cut = p.cuts[segment + 1];
-    const auto end_segment = [&] {
-      if (p.work.shared) {
-        write_part<kMTile, kBlocks, kMutation>(p, tile, segment, warp, lane, acc);
-      } else if constexpr (kFolds) {
+    float acc[kBlocks][kMTile / 2];  // the segment's sum so far
+    SegmentSum<kFolds ? kMTile / 2 : 1> sum;
+    for (int segment = first_segment; !at.done() && at.tile == tile; ++segment) {
+      const int cut = p.cuts[segment + 1];
 #pragma unroll
-        for (int j = 0; j < kMTile / 2; ++j) {
-          if (role.half == 1) {
-            ptx::store_shared(rings.part(segment - first_segment, kMTile, j, thread), acc[0][j]);
-          } else {
+      for (int b = 0; b < kBlocks; ++b) {
 #pragma unroll
-            for (int b = 0; b < kBlocks; ++b) {
-              sum[b][j] = segment == first_segment ? acc[b][j] : sum[b][j] + acc[b][j];
-            }
-          }
-        }
+        for (int j = 0; j < kMTile / 2; ++j) acc[b][j] = 0;
       }
-    };
-    for (; !at.done() && at.tile == tile; at.next()) {
-      if (at.half == role.half) {
-        const int k = at.k();
-        ptx::mbarrier_wait(rings.full(w_at.stage), w_at.phase);
-        if (first) {
-          if (threadIdx.x == 0) note<kMutation>(p, kFirstWeights);
-          ptx::mbarrier_wait(rings.table_full(), 0);
-        }
-        ptx::mbarrier_wait(rings.token_full(t_at.stage), t_at.phase);
-        if (first && threadIdx.x == 0) note<kMutation>(p, kFirstUnit);
-        if (threadIdx.x == 0) note<kMutation>(p, kLastUnit);
-        first = false;
-        if (k < at.end()) {
-          if (k == next_cut) {
-            end_segment();
-#pragma unroll
-            for (int b = 0; b < kBlocks; ++b) {
-#pragma unroll
-              for (int j = 0; j < kMTile / 2; ++j) acc[b][j] = 0;
-            }
-            ++segment;
-            next_cut = p.cuts[segment + 1];
+      for (; !at.done() && at.tile == tile; at.next()) {
+        if (at.half == role.half) {
+          const int k = at.k();
+          if (kFolds && k == cut && k < at.end()) break;
+          ptx::mbarrier_wait(rings.full(w_at.stage), w_at.phase);
+          if (first) {
+            if (threadIdx.x == 0) note<kMutation>(p, kFirstWeights);
+            ptx::mbarrier_wait(rings.table_full(), 0);
           }
+          ptx::mbarrier_wait(rings.token_full(t_at.stage), t_at.phase);
+          if (first && threadIdx.x == 0) note<kMutation>(p, kFirstUnit);
+          if (threadIdx.x == 0) note<kMutation>(p, kLastUnit);
+          first = false;
           float fault = 1;  // for K block 1
           if (kMutation == Mutation::kScaleTwice && tile == p.work.tiles - 1 && k == 0) fault = 2;
           if (kMutation == Mutation::kDropKBlock && tile == 0 && k == 0) fault = 0;
 #pragma unroll
           for (int b = 0; b < kBlocks && kMutation != Mutation::kReadOnly; ++b) {
+            if (k >= at.end()) continue;
             const uint32_t b_scale[2] = {b_scales[b][0] + k * 4, b_scales[b][1] + k * 4};
             multiply<kMTile, kStep, kMutation>(
                 weights.plus(w_at.stage * p.layout.weight_stage + 8 * b * kStride),
                 tokens.plus(t_at.stage * p.layout.token_stage), rings.scales(t_at.stage), b_scale,
                 lane, fault, acc[b]);
           }
+          __syncwarp();
+          if (lane == 0) {
+            ptx::mbarrier_arrive(rings.empty(w_at.stage));
+            ptx::mbarrier_arrive(rings.token_empty(t_at.stage));
+          }
         }
-        __syncwarp();
-        if (lane == 0) {
-          ptx::mbarrier_arrive(rings.empty(w_at.stage));
-          ptx::mbarrier_arrive(rings.token_empty(t_at.stage));
+        w_at.next(rings.stages);
+        t_at.next(rings.token_stages);
+      }
+      if (p.work.segments == 1) break;
+#pragma unroll
+      for (int j = 0; j < kMTile / 2 && kFolds; ++j) {
+        if (role.half == 1) {
+          ptx::store_shared(rings.part(segment - first_segment, kMTile, j, thread), acc[0][j]);
+        } else {
+          sum.add(segment - first_segment, j, acc[0][j]);
         }
       }
-      w_at.next(rings.stages);
-      t_at.next(rings.token_stages);
     }
     if constexpr (kMutation == Mutation::kReadOnly) continue;
-    if (p.work.segments > 1) {
-      end_segment();
-      if (p.work.shared) {
-        if (!add_parts<kMTile, kBlocks>(p, tile, warp, lane, acc)) continue;
-      } else if constexpr (kFolds) {
-        if (p.work.halves) ptx::named_barrier_sync(1, 256);
-        if (role.half == 0) {
+    if constexpr (kFolds) {
+      if (p.work.halves) {
+        ptx::named_barrier_sync(1, 256);
+        for (int s = p.work.segments / 2; role.half == 0 && s < p.work.segments; ++s) {
 #pragma unroll
-          for (int b = 0; b < kBlocks; ++b) {
-#pragma unroll
-            for (int j = 0; j < kMTile / 2; ++j) acc[b][j] = sum[b][j];
-          }
-          for (int s = 0; p.work.halves && s < p.work.segments / 2; ++s) {
-#pragma unroll
-            for (int j = 0; j < kMTile / 2; ++j) {
-              acc[0][j] += ptx::load_shared(rings.part(s, kMTile, j, thread));
-            }
+          for (int j = 0; j < kMTile / 2; ++j) {
+            sum.add(s, j, ptx::load_shared(rings.part(s - p.work.segments / 2, kMTile, j, thread)));
           }
         }
-        if (p.work.halves && !at.done()) ptx::named_barrier_sync(1, 256);
+        if (!at.done()) ptx::named_barrier_sync(1, 256);
         if (role.half == 1) continue;
+      }
+      if (p.work.segments > 1) {
+#pragma unroll
+        for (int j = 0; j < kMTile / 2; ++j) acc[0][j] = sum.total[j];
+        if (p.work.shared && !add_pairs<kMutation>(p, tile, warp, lane, acc[0])) continue;
       }
     }
     store_tile<kMTile, kBlocks, kMutation>(p, tile, share, quarter, lane, acc);
@@ -230,34 +213,8 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   const int readers =
       4 * (p.work.halves || groups_of_warpgroup(p.work.tile_groups, 1) == 0 ? 1 : 2);
 
-  if (warp == kConsumerWarps) {
-    if (lane == 0) {
-      load_first_weights<kMutation>(p, rings);
-      // Only one CTA fits on a multiprocessor: the next kernel's come one by one as multiprocessors
-      // fall free, and load their first weights while the last of ours still compute.
-      ptx::launch_dependents();
-    }
-    if (lane < rings.stages) {
-      if (lane > 0) ptx::mbarrier_init(rings.full(lane), 1);
-      ptx::mbarrier_init(rings.empty(lane), readers);
-    }
-    ptx::fence_mbarrier_init();
-    ptx::fence_proxy_async();
-    __syncwarp();
-    ptx::named_barrier_arrive(0, kBlockThreads);
-  } else {
-    if (warp == kConsumerWarps + 1) {
-      if (!kQuantise && lane == 0) ptx::prefetch_tensor_map(&p.a_map);
-      if (lane < rings.token_stages) {
-        ptx::mbarrier_init(rings.token_full(lane), token_arrivals(kQuantise));
-        ptx::mbarrier_init(rings.token_empty(lane), readers);
-      }
-      if (lane == 0) ptx::mbarrier_init(rings.table_full(), 32 * kTokenWarps);
-      ptx::fence_mbarrier_init();
-      ptx::fence_proxy_async();
-    }
-    ptx::named_barrier_sync(0, kBlockThreads);
-  }
+  if (!kQuantise && warp == kConsumerWarps + 1 && lane == 0) ptx::prefetch_tensor_map(&p.a_map);
+  begin<kMutation>(p, rings, warp, lane, readers, token_arrivals(kQuantise));
   const CtaWork cta(p);
 
   if (warp < kConsumerWarps) {

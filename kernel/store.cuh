@@ -1,5 +1,4 @@
-// What happens to a finished tile, or segment of one: stored, or added to the other segments of its
-// tile in K order.
+// What happens to finished segments and tiles: segments are added in a fixed order, tiles stored.
 #ifndef HOTPROOF_KERNEL_STORE_CUH_
 #define HOTPROOF_KERNEL_STORE_CUH_
 
@@ -17,7 +16,8 @@ struct Share {
   int first_group, groups;  // of the tile
 };
 
-// A warpgroup's weight rows x kMTile tokens -> D. acc is laid out as wgmma leaves it.
+// Swapped operands: a warpgroup's weight rows x kMTile tokens -> D. acc is laid out as wgmma leaves
+// it.
 template <int kMTile, int kBlocks, Mutation kMutation>
 __device__ void store_tile(const GemmParams& p, int tile, const Share& share, int quarter, int lane,
                            const float (&acc)[kBlocks][kMTile / 2]) {
@@ -43,64 +43,120 @@ __device__ void store_tile(const GemmParams& p, int tile, const Share& share, in
   }
 }
 
-// The segments of a shared tile meet in the workspace: each warp writes its parts there, takes a
-// ticket when they are written, and the warp that finds all others arrived adds all parts in K
-// order, whatever the order of arrival.
-template <int kMTile>
-__device__ float4* part_address(const GemmParams& p, int tile, int segment, int warp, int lane) {
-  const int64_t slot =
-      (static_cast<int64_t>(tile) * p.work.segments + segment) * kConsumerWarps + warp;
-  return reinterpret_cast<float4*>(p.partials) + slot * 2 * (kMTile / 8) * 32 + lane;
-}
-
-template <int kMTile, int kBlocks, Mutation kMutation>
-__device__ void write_part(const GemmParams& p, int tile, int segment, int warp, int lane,
-                           const float (&acc)[kBlocks][kMTile / 2]) {
-  float4* to = part_address<kMTile>(p, tile, segment, warp, lane);
+// 16 tokens x kN weight rows that a warp holds -> D, of them `groups` groups of 8 rows. Four lanes
+// hold 8 neighbours in D: they exchange four such pieces so that each stores 16 bytes.
+template <int kN>
+__device__ void store_rows(const GemmParams& p, int first_m, int first_group, int groups, int lane,
+                           const float (&acc)[kN / 2]) {
+  const int quad = lane % 4;
+  const bool wide =
+      (reinterpret_cast<uintptr_t>(p.d) | static_cast<uintptr_t>(p.ldd) * 2) % 16 == 0;
 #pragma unroll
-  for (int b = 0; b < kBlocks; ++b) {
+  for (int h = 0; h < 2; ++h) {
+    const int m = first_m + lane / 4 + 8 * h;
+    uint32_t* row = reinterpret_cast<uint32_t*>(p.d + m * p.ldd + first_group * kGroup);
 #pragma unroll
-    for (int j = 0; j < kMTile / 8 && kMutation != Mutation::kStaleWorkspace; ++j) {
-      const float* own = &acc[b][4 * j];
-      __stcg(to + (b * (kMTile / 8) + j) * 32, make_float4(own[0], own[1], own[2], own[3]));
+    for (int j = 0; j < kN / 8; j += 4) {
+      uint32_t v[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        v[i] = 0;
+        if (j + i < kN / 8) {
+          const __nv_bfloat162 pair =
+              __floats2bfloat162_rn(acc[4 * (j + i) + 2 * h], acc[4 * (j + i) + 2 * h + 1]);
+          v[i] = reinterpret_cast<const uint32_t&>(pair);
+        }
+      }
+      // The transpose of 4 x 4 words over four lanes.
+#pragma unroll
+      for (int bit = 1; bit <= 2; bit *= 2) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          if (i & bit) continue;
+          const bool upper = quad & bit;
+          const uint32_t got = __shfl_xor_sync(~0u, upper ? v[i] : v[i | bit], bit);
+          (upper ? v[i] : v[i | bit]) = got;
+        }
+      }
+      const int group = j + quad;
+      if (m >= p.m || group >= groups || (first_group + group) * kGroup >= p.n) continue;
+      if (wide) {
+        *reinterpret_cast<uint4*>(row + group * 4) = make_uint4(v[0], v[1], v[2], v[3]);
+      } else {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) row[group * 4 + i] = v[i];
+      }
     }
   }
 }
 
-// True for the last warp to come: acc is then the sum of all parts.
-template <int kMTile, int kBlocks>
-__device__ bool add_parts(const GemmParams& p, int tile, int warp, int lane,
-                          float (&acc)[kBlocks][kMTile / 2]) {
-  // The warp barrier and the atomic's release order all lanes' parts before the ticket; its
-  // acquire, and the shuffle, order the others' parts before the loads below.
+// How segments are added, whoever computes them: (s0 + s1) + (s2 + s3) + ..., in K order.
+template <int kCount>
+struct SegmentSum {
+  float total[kCount];  // of the pairs so far
+  float first[kCount];  // of a pair whose second segment isn't there yet
+
+  __device__ void add(int segment, int i, float value) {
+    if (segment % 2 == 0) {
+      first[i] = value;
+    } else {
+      const float pair = first[i] + value;
+      total[i] = segment == 1 ? pair : total[i] + pair;
+    }
+  }
+};
+
+// The CTAs of a shared tile meet in the workspace: each warp writes its pair's sum there, takes a
+// ticket when it is written, and the warp that finds all others arrived adds all pairs in K order,
+// whatever the order of arrival. True for that warp: acc is then the sum of all.
+template <Mutation kMutation, int kCount>
+__device__ bool add_pairs(const GemmParams& p, int tile, int warp, int lane, float (&acc)[kCount]) {
+  constexpr int kVectors = kCount / 4, kMostPairs = kMaxSegments / 2;
+  const int pairs = p.work.parts(), own = blockIdx.y;
+  const auto address = [&](int pair) {
+    const int64_t slot = (static_cast<int64_t>(tile) * pairs + pair) * kConsumerWarps + warp;
+    return reinterpret_cast<float4*>(p.partials) + slot * kVectors * 32 + lane;
+  };
+#pragma unroll
+  for (int v = 0; v < kVectors && kMutation != Mutation::kStaleWorkspace; ++v) {
+    const float* sum = &acc[4 * v];
+    __stcg(address(own) + v * 32, make_float4(sum[0], sum[1], sum[2], sum[3]));
+  }
+  // The warp barrier and the atomic's release order all lanes' sums before the ticket; its acquire,
+  // and the shuffle, order the others' sums before the loads below.
   int* ticket = p.tickets + tile * kConsumerWarps + warp;
   int arrived = 0;
   __syncwarp();
   if (lane == 0) arrived = ptx::atomic_add_acq_rel(ticket, 1);
   arrived = __shfl_sync(~0u, arrived, 0);
-  if (arrived < p.work.segments / 2 - 1) return false;
+  if (arrived < pairs - 1) return false;
   // As many loads at a time as registers hold: every round costs a trip to L2.
-  constexpr int kTogether = kMTile * kBlocks <= 64 ? 64 / (kMTile * kBlocks) : 1;
-  for (int first = 0; first < p.work.segments; first += kTogether) {
-    float4 part[kTogether][kBlocks * kMTile / 8];
+  constexpr int kTogether = kVectors / ceil_div(kVectors, 8);
+  static_assert(kVectors % kTogether == 0);
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
-      if (first + i >= p.work.segments) continue;
-      const float4* from = part_address<kMTile>(p, tile, first + i, warp, lane);
+  for (int first = 0; first < kVectors; first += kTogether) {
+    float4 other[kMostPairs - 1][kTogether];
 #pragma unroll
-      for (int j = 0; j < kBlocks * kMTile / 8; ++j) part[i][j] = __ldcg(from + j * 32);
+    for (int o = 0; o < kMostPairs - 1; ++o) {
+      if (o >= pairs - 1) continue;
+      const float4* from = address(o < own ? o : o + 1) + first * 32;
+#pragma unroll
+      for (int i = 0; i < kTogether; ++i) other[o][i] = __ldcg(from + i * 32);
     }
 #pragma unroll
     for (int i = 0; i < kTogether; ++i) {
-      if (first + i >= p.work.segments) continue;
+      float* sum = &acc[4 * (first + i)];
+      const float4 mine = make_float4(sum[0], sum[1], sum[2], sum[3]);
 #pragma unroll
-      for (int j = 0; j < kBlocks * kMTile / 8; ++j) {
-        float* sum = &acc[j / (kMTile / 8)][j % (kMTile / 8) * 4];
-        const bool begin = first + i == 0;
-        sum[0] = begin ? part[i][j].x : sum[0] + part[i][j].x;
-        sum[1] = begin ? part[i][j].y : sum[1] + part[i][j].y;
-        sum[2] = begin ? part[i][j].z : sum[2] + part[i][j].z;
-        sum[3] = begin ? part[i][j].w : sum[3] + part[i][j].w;
+      for (int pair = 0; pair < kMostPairs; ++pair) {
+        if (pair >= pairs) continue;
+        const float4& before = other[pair < kMostPairs - 1 ? pair : 0][i];
+        const float4& after = other[pair > 0 ? pair - 1 : 0][i];
+        const float4 next = pair == own ? mine : pair < own ? before : after;
+        sum[0] = pair == 0 ? next.x : sum[0] + next.x;
+        sum[1] = pair == 0 ? next.y : sum[1] + next.y;
+        sum[2] = pair == 0 ? next.z : sum[2] + next.z;
+        sum[3] = pair == 0 ? next.w : sum[3] + next.w;
       }
     }
   }

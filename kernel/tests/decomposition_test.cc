@@ -12,7 +12,7 @@ namespace {
 const int kNk[][2] = {{34816, 5120}, {5120, 17408}, {5120, 6144},  {16384, 5120}, {14336, 5120},
                       {128, 128},    {8, 16},       {136, 144},    {1000, 1040},  {384, 100000},
                       {100000, 384}, {4304, 1152},  {131072, 8192}};
-const int kMs[] = {1, 8, 16, 17, 64, 128};
+const int kMs[] = {1, 8, 16, 17, 32, 33, 64, 128};
 constexpr int kMostWhole = 16;
 
 struct Named {
@@ -111,8 +111,15 @@ TEST(Decomposition, TilesFitTheConsumers) {
   for (const Named& c : all()) {
     SCOPED_TRACE(text(c));
     if (c.d.many) {
-      EXPECT_FALSE(c.d.shared || c.d.halves);
-      EXPECT_LE(c.d.tile_groups, c.d.segments > 1 ? kWgmmaGroups : kManyTileGroups);
+      EXPECT_FALSE(c.d.halves);
+      const int most = c.d.shared         ? kFullTileGroups
+                       : c.d.segments > 1 ? kWgmmaGroups
+                                          : kManyTileGroups;
+      EXPECT_LE(c.d.tile_groups, most);
+      if (c.m <= kMostSharedTokens) EXPECT_EQ(c.d.shared, c.d.segments > 1);
+      if (c.d.shared && c.d.tiles > 1) {
+        EXPECT_EQ(c.d.tile_groups, kFullTileGroups) << "one row of B's scales";
+      }
       continue;
     }
     const int first = groups_of_warpgroup(c.d.tile_groups, 0);
@@ -170,7 +177,7 @@ TEST(Decomposition, TheWorkloadOn132Multiprocessors) {
                         {64, 16384, 5120, 128, 128, 1, false},
                         {64, 14336, 5120, 112, 128, 1, false},
                         {128, 34816, 5120, 264, 132, 1, false},
-                        {128, 5120, 17408, 40, 128, 6, false},
+                        {128, 5120, 17408, 128, 120, 6, true},
                         {128, 5120, 6144, 40, 128, 6, false},
                         {128, 16384, 5120, 128, 128, 1, false},
                         {128, 14336, 5120, 112, 128, 1, false}}) {
