@@ -290,6 +290,8 @@ void Session::FlushLoop() {
 
 void Session::FlushOnce(bool last) {
   Collection& collection = *collection_;
+  // Before records are asked for: they are thrown away while the disk takes nothing.
+  if (collection.file.disk_failed()) collection.file.Flush();
   if (timing_.load()) {
     const CUptiResult result =
         cupti_.ActivityFlushAll(last ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : CUPTI_ACTIVITY_FLAG_NONE);
