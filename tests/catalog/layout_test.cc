@@ -49,6 +49,15 @@ std::optional<LayoutReading> Read(const Classifier& classifier, const std::strin
   return reading;
 }
 
+constexpr char kNotPersistent[] = "cutlass::gemm::KernelTmaWarpSpecialized>";
+
+// `name` with `was` in it replaced.
+std::string With(std::string name, const std::string& was, const std::string& is) {
+  const size_t at = name.find(was);
+  EXPECT_NE(at, std::string::npos) << was;
+  return at == std::string::npos ? name : name.replace(at, was.size(), is);
+}
+
 // A real name out of the golden tables.
 std::string NameWith(std::string_view part) {
   for (const NamedKernel& kernel : ReadNamedKernels()) {
@@ -134,7 +143,8 @@ TEST_F(LayoutTest, Cutlass3) {
   EXPECT_TRUE(Read(classifier_, not_persistent, {{1536}, {{0, 2000}, {4, 1}, {8, 832}, {12, 7}}})
                   ->contradiction);
   Expect("cutlass3.rank3", {65, 256, 640},
-         NameWith("GemmUniversal<cute::tuple<int, int, int>, cutlass::"),
+         With(NameWith("GemmUniversal<cute::tuple<int, int, int>, cutlass::"), kNotPersistent,
+              "cutlass::gemm::KernelTmaWarpSpecializedCooperative>"),
          {{1024}, {{4, 65}, {8, 256}, {12, 640}, {16, 0x7ff0}}});
   const std::string rank4 = NameWith(
       "device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int, int, int, int>, "
@@ -286,6 +296,15 @@ TEST_F(LayoutTest, CutlassThatIsNotPersistent) {
       "cutlass::epilogue::TmaWarpSpecialized>::GemmKernel>(Params)";
   const Launch launch{{1536}, {{0, 41}, {4, 3888}, {8, 304}, {12, 1}}, {}};
   Expect("cutlass_vllm.not_persistent", {41, 3888, 304}, name, launch);
+}
+
+// M = 2 in the place of a mode would be 'batched'.
+TEST_F(LayoutTest, CutlassOfAnyLibraryThatIsNotPersistent) {
+  const std::string name = NameWith(kNotPersistent);
+  const Launch launch{{1536}, {{0, 2}, {4, 1024}, {8, 512}, {12, 1}}, {}};
+  Expect("cutlass3.not_persistent_rank3", {2, 1024, 512}, name, launch);
+  Expect("cutlass3.not_persistent_rank4", {2, 1024, 512},
+         With(name, "cute::tuple<int, int, int>", "cute::tuple<int, int, int, int>"), launch);
 }
 
 TEST_F(LayoutTest, FusedDownProjectionIsGivenItsTokens) {
