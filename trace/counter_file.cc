@@ -1,6 +1,9 @@
-// Reads counter files (.hpc).
+#include "trace/counter_file.h"
+
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "trace/file_window.h"
@@ -37,6 +40,51 @@ absl::StatusOr<CounterFile> ReadCounters(const std::string& path) {
     return absl::DataLossError(absl::StrCat(path, ": cannot be read to its end"));
   }
   return result;
+}
+
+void TakeCounterFile(const std::string& trace_path, Tables& tables,
+                     std::vector<ReadIssue>& issues) {
+  const Header& header = tables.header;
+  const auto add_issue = [&issues](std::string detail) {
+    issues.push_back({ReadIssue::Kind::kCounterFile, 0, 0, std::move(detail)});
+  };
+  const std::string& name = header.counters_file();
+  if (name.empty()) return;
+  if (name.find('/') != std::string::npos) {
+    add_issue("the counter file's name is a path; not opened");
+    return;
+  }
+  const size_t slash = trace_path.rfind('/');
+  const std::string path =
+      (slash == std::string::npos ? "" : trace_path.substr(0, slash + 1)) + name;
+  absl::StatusOr<CounterFile> file = ReadCounters(path);
+  if (!file.ok()) {
+    add_issue(std::string(file.status().message()));
+    return;
+  }
+  if (file->header.pid != header.pid() ||
+      file->header.process_start_ticks != header.process_start_ticks()) {
+    add_issue(absl::StrCat(path, ": of another process"));
+    return;
+  }
+  // Slots of sites and graphs that no chunk defined count as launches without one.
+  bool behind = false;
+  const auto fit = [&behind](std::vector<uint64_t> slots, const std::vector<uint64_t>& chunks) {
+    for (size_t id = chunks.size(); id < slots.size(); ++id) slots[0] += slots[id];
+    slots.resize(chunks.size());
+    for (size_t id = 0; id < chunks.size(); ++id) behind |= slots[id] < chunks[id];
+    return slots;
+  };
+  CounterValues values{fit(std::move(file->values.sites), tables.asked.sites),
+                       fit(std::move(file->values.graphs), tables.asked.graphs)};
+  if (behind) {
+    add_issue(absl::StrCat(path, ": counts less than the trace does; not used"));
+    return;
+  }
+  tables.asked = std::move(values);
+  tables.asked_source = CounterSource::kCounterFile;
+  tables.records_written = file->header.records_written;
+  tables.launches_refused = file->header.launches_refused;
 }
 
 }  // namespace hotproof::trace

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "trace/column_decoder.h"
 #include "trace/columns_place.h"
+#include "trace/counter_file.h"
 #include "trace/file_window.h"
 #include "trace/frame_decoder.h"
 #include "trace/frame_scanner.h"
@@ -76,7 +77,6 @@ class Reader : public TraceReader {
   absl::Status LoadFile(uint32_t index, TableBuilder& builder, UnknownFields& unknown);
   void KeepChunk(ScannedChunk& chunk, uint32_t file, TableBuilder& builder);
   void DropDamagedColumns(int threads, TableBuilder& builder);
-  void TakeCounterFile();
   void AddIssue(ReadIssue::Kind kind, uint64_t offset, std::string detail) {
     issues_.push_back({kind, offset, 0, std::move(detail)});
   }
@@ -300,50 +300,8 @@ absl::Status Reader::Load(const OpenOptions& options) {
   }
   if (options.verify_columns) DropDamagedColumns(options.threads, builder);
   builder.Finish();
-  TakeCounterFile();
+  TakeCounterFile(path_, tables_, issues_);
   return absl::OkStatus();
-}
-
-// The counter file is taken only if it is this process's and knows at least what the chunks know.
-void Reader::TakeCounterFile() {
-  const Header& header = tables_.header;
-  const std::string& name = header.counters_file();
-  if (name.empty()) return;
-  if (name.find('/') != std::string::npos) {
-    AddIssue(ReadIssue::Kind::kCounterFile, 0, "the counter file's name is a path; not opened");
-    return;
-  }
-  const size_t slash = path_.rfind('/');
-  const std::string path = (slash == std::string::npos ? "" : path_.substr(0, slash + 1)) + name;
-  absl::StatusOr<CounterFile> file = ReadCounters(path);
-  if (!file.ok()) {
-    AddIssue(ReadIssue::Kind::kCounterFile, 0, std::string(file.status().message()));
-    return;
-  }
-  if (file->header.pid != header.pid() ||
-      file->header.process_start_ticks != header.process_start_ticks()) {
-    AddIssue(ReadIssue::Kind::kCounterFile, 0, absl::StrCat(path, ": of another process"));
-    return;
-  }
-  // Slots of sites and graphs that no chunk defined count as launches without one.
-  bool behind = false;
-  const auto fit = [&behind](std::vector<uint64_t> slots, const std::vector<uint64_t>& chunks) {
-    for (size_t id = chunks.size(); id < slots.size(); ++id) slots[0] += slots[id];
-    slots.resize(chunks.size());
-    for (size_t id = 0; id < chunks.size(); ++id) behind |= slots[id] < chunks[id];
-    return slots;
-  };
-  CounterValues values{fit(std::move(file->values.sites), tables_.asked.sites),
-                       fit(std::move(file->values.graphs), tables_.asked.graphs)};
-  if (behind) {
-    AddIssue(ReadIssue::Kind::kCounterFile, 0,
-             absl::StrCat(path, ": counts less than the trace does; not used"));
-    return;
-  }
-  tables_.asked = std::move(values);
-  tables_.asked_source = CounterSource::kCounterFile;
-  tables_.records_written = file->header.records_written;
-  tables_.launches_refused = file->header.launches_refused;
 }
 
 // decode(message) of chunk `index`, the empty message where it has no columns that are `wanted`.

@@ -1,0 +1,18 @@
+// Holds a trace's counter file against what its chunks say. Used by the reader alone, when a trace
+// is opened.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trace/reader.h"
+#include "trace/tables.h"
+
+namespace hotproof::trace {
+
+// Takes the counts from the counter file beside `trace_path` that tables.header names, if it is
+// this process's and knows at least what the chunks know; else adds an issue and leaves
+// tables.asked as it is, the chunks' sums.
+void TakeCounterFile(const std::string& trace_path, Tables& tables, std::vector<ReadIssue>& issues);
+
+}  // namespace hotproof::trace
