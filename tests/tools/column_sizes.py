@@ -92,7 +92,7 @@ def main(path, level):
     data = open(path, "rb").read()
     heads, offset = 0, 0
     plain, packed = collections.Counter(), collections.Counter()
-    launches = collections.Counter()
+    launches, others, frames = collections.Counter(), collections.Counter(), collections.Counter()
     while offset < len(data):
         content, size = reader.frame_at(data, offset)
         offset += size
@@ -103,14 +103,19 @@ def main(path, level):
             continue
         kind, count = kind_of(chunk)
         launches[kind] += count
+        others[kind] += len(chunk.get("records", {}).get("durations_ns", [])) - count
+        frames[kind] += size
         for name, column in columns_of(content).items():
             compressed = len(zstandard.ZstdCompressor(level=level).compress(column))
             for of in {"all", kind} - {None}:
                 plain[of, name] += len(column)
                 packed[of, name] += compressed
     print(f"{path}: {launches['all']} records, {len(data) / launches['all']:.3f} bytes each as it is, tables, "
-          f"counters and sums {heads / launches['all']:.3f}; {launches['replayed']} in chunks of replayed launches, "
-          f"{launches['eager']} of eager ones")
+          f"counters and sums {heads / launches['all']:.3f}")
+    for kind in KINDS[1:]:
+        if launches[kind]:
+            print(f"{kind}: {launches[kind]} records (and {others[kind]} others) in {frames[kind]} bytes of columns "
+                  f"frames: {frames[kind] / launches[kind]:.3f} each")
     print("| column | plain | " + " | ".join(KINDS) + " |\n|---|" + "---|" * (1 + len(KINDS)))
     total = collections.Counter()
     for name in sorted({name for _, name in packed}):
