@@ -101,7 +101,11 @@ int CounterTable::Renew(int directory_fd, const char* file_name) {
   } else if (mremap(fresh, mapped_bytes_, mapped_bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, header_) ==
              MAP_FAILED) {
     error = errno;
-    munmap(old, mapped_bytes_);
+    // A move that fails may already have taken away what was in its place.
+    if (mremap(old, mapped_bytes_, mapped_bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, header_) ==
+        MAP_FAILED) {
+      munmap(old, mapped_bytes_);
+    }
   }
   if (error != 0) {
     munmap(fresh, mapped_bytes_);

@@ -36,6 +36,8 @@ uint64_t RealtimeOfFiles() {
   return NsOf(now);
 }
 
+constexpr uint64_t kBegun = 0;  // the number of a file that was begun and never got its name
+
 struct ClosedFile {
   std::string trace;
   uint64_t number, time_ns;
@@ -65,7 +67,7 @@ void SortByAge(std::vector<ClosedFile>& files) {
   };
   by([](const ClosedFile& file) { return std::tie(file.trace, file.number); });
   for (size_t i = 1; i < files.size(); ++i) {
-    if (files[i].trace != files[i - 1].trace) continue;
+    if (files[i].trace != files[i - 1].trace || files[i - 1].number == kBegun) continue;
     files[i].time_ns = std::max(files[i].time_ns, files[i - 1].time_ns);
   }
   by([](const ClosedFile& file) { return std::tie(file.time_ns, file.trace, file.number); });
@@ -177,10 +179,10 @@ bool Rotation::CloseOld(const std::string& name, const std::string& closed_name,
   if (linkat(folder_, name.c_str(), folder_, closed_name.c_str(), 0) == 0) return true;
   const int error = errno;
   struct stat status;
-  const bool taken =
-      fstatat(folder_, closed_name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+  const bool seen = fstatat(folder_, closed_name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool taken = seen || errno != ENOENT;
   // By itself: a try that failed could not take the name away again.
-  if (taken && status.st_dev == device_ && status.st_ino == inode_) return true;
+  if (seen && status.st_dev == device_ && status.st_ino == inode_) return true;
   if (taken || (error != EPERM && error != EOPNOTSUPP && error != ENOSYS && error != EMLINK)) {
     return Fail("cannot give the closed file a second name", error);
   }
@@ -213,7 +215,7 @@ void Rotation::TrimFolder() const {
     bytes += on_disk;
     // With a second link it is a trace's newest file, too: of one that was killed as it rotated.
     if (begun || (name.ends_with(".hps") && status.st_nlink == 1)) {
-      closed.push_back({TraceOf(name), begun ? 0 : NumberOf(name), time_ns, entry->d_name, on_disk});
+      closed.push_back({TraceOf(name), begun ? kBegun : NumberOf(name), time_ns, entry->d_name, on_disk});
     }
   }
   closedir(folder);

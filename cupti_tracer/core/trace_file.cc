@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace hotproof::tracer {
@@ -15,6 +17,15 @@ namespace {
 // A vLLM server start to end used 1,946 sites (docs/measurements/).
 constexpr uint32_t kSiteSlots = 1 << 16;
 constexpr uint32_t kGraphSlots = 1 << 14;
+
+constexpr uint64_t kRenewRetryNs = 60'000'000'000;
+
+// The program may change its folder.
+std::string Absolute(const std::string& path) {
+  std::error_code unknown;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, unknown);
+  return unknown ? path : absolute.string();
+}
 
 uint64_t ReadClock(clockid_t clock) {
   timespec time{};
@@ -28,7 +39,7 @@ uint64_t RealtimeNs() { return ReadClock(CLOCK_REALTIME); }
 uint64_t MonotonicNs() { return ReadClock(CLOCK_MONOTONIC); }
 
 TraceFile::TraceFile(const std::string& directory, const std::string& stem)
-    : folder_path_(directory),
+    : folder_path_(Absolute(directory)),
       path_(directory + "/" + stem + ".hpt"),
       counters_name_(stem + ".hpc") {
   if (!OpenFolder()) return;
@@ -130,6 +141,8 @@ void TraceFile::SetRotation(const RotationLimits& limits) {
 bool TraceFile::RotateIfDueLocked() {
   const uint64_t now_ns = MonotonicNs();
   if (rotation_ == nullptr || !rotation_->Due(*writer_, now_ns)) return false;
+  // Taken away: another's file must not get the closed one's name.
+  if (!rotation_->FileStands(*writer_)) return false;
   if (!rotation_->Rotate(*writer_, now_ns)) {
     CountProblemLocked(ProblemKind::kRotationFailed, rotation_->why());
   }
@@ -152,21 +165,22 @@ void TraceFile::GoOnElsewhere() {
     return;
   }
   const uint64_t now_ns = MonotonicNs();
-  if (!rotation_->MayTry(now_ns)) return;
   std::lock_guard lock(mutex_);
-  if (!FlushLocked()) return;  // what came since the last: a new file wants nothing pending
-  struct stat status, by_name;
-  if (fstat(folder_, &status) != 0 || stat(folder_path_.c_str(), &by_name) != 0 ||
-      status.st_dev != by_name.st_dev || status.st_ino != by_name.st_ino) {
-    OpenFolder();
+  struct stat folder;
+  if (fstat(folder_, &folder) != 0 || folder.st_nlink == 0) OpenFolder();
+  // Whatever hinders a new trace: counts are what a killed process leaves.
+  if (!CountersStand() && now_ns >= renew_not_before_ns_ &&
+      counters_->Renew(folder_, counters_name_.c_str()) != 0) {
+    renew_not_before_ns_ = now_ns + kRenewRetryNs;
   }
-  bool again = true;
-  if (!rotation_->FileStands(*writer_)) {
-    again = rotation_->BeginAgain(*writer_, now_ns);
-    if (!again) CountProblemLocked(ProblemKind::kRotationFailed, rotation_->why());
+  if (!rotation_->FileStands(*writer_) && rotation_->MayTry(now_ns)) {
+    if (!FlushLocked()) return;  // what came since the last: a new file wants nothing pending
+    if (!rotation_->BeginAgain(*writer_, now_ns)) {
+      CountProblemLocked(ProblemKind::kRotationFailed, rotation_->why());
+    }
   }
-  if (again && !CountersStand()) again = counters_->Renew(folder_, counters_name_.c_str()) == 0;
   if (std::exchange(moved_said_, true)) return;
+  const bool again = rotation_->FileStands(*writer_) && CountersStand();
   notice_ = path_ + (again ? " was removed; the trace goes on in a new file, the old one's times are lost"
                            : " was removed, and no new file can be begun; it is tried again");
 }

@@ -121,9 +121,11 @@ class TraceFile {
   // Of the flush thread.
   std::string notice_;
   bool moved_said_ = false;
-  // Under the lock.
+  uint64_t renew_not_before_ns_ = 0;
+  // Set before anything runs.
   bool rotates_ = false;
   bool counters_on_disk_ = false;
+  // Under the lock.
   uint64_t launches_unlisted_ = 0, launches_unlisted_reported_ = 0;
   struct ProblemCount {
     uint64_t count = 0, written = 0;
