@@ -172,10 +172,13 @@ absl::Status RefuseEmptyText(const expectations::Expectation& source) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& source,
-                                               expectations::Processes default_processes) {
+absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& source) {
   if (const absl::Status status = RefuseEmptyText(source); !status.ok()) return status;
   CompiledExpectation compiled;
+  compiled.processes = source.processes() != expectations::PROCESSES_UNSPECIFIED
+                           ? source.processes()
+                           : expectations::EVERY;
+  compiled.name = source.name();
   auto selection = CompileSelection(source);
   if (!selection.ok()) return selection.status();
   compiled.selection = *std::move(selection);
@@ -183,7 +186,7 @@ absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& 
   if (!bounds.ok()) return bounds.status();
   compiled.bounds = *bounds;
   if (source.has_launches_per_replay()) {
-    if (source.processes() == expectations::SUM || default_processes == expectations::SUM) {
+    if (compiled.processes == expectations::SUM) {
       return Invalid("launches_per_replay is of each process; use processes EVERY or ANY");
     }
     compiled.per_replay = source.launches_per_replay();
@@ -217,10 +220,6 @@ absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& 
         "nothing is expected of ", compiled.selection.Text(),
         "; give launches, min_launches, max_launches, launches_per_replay or share"));
   }
-  compiled.processes = source.processes() != expectations::PROCESSES_UNSPECIFIED
-                           ? source.processes()
-                           : default_processes;
-  compiled.name = source.name();
   return compiled;
 }
 
@@ -229,7 +228,7 @@ absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& 
 absl::StatusOr<CompiledExpectations> CompileExpectations(const expectations::Expectations& source) {
   CompiledExpectations compiled;
   for (int i = 0; i < source.expect_size(); ++i) {
-    auto one = CompileOne(source.expect(i), expectations::EVERY);
+    auto one = CompileOne(source.expect(i));
     if (!one.ok()) {
       return Invalid(source.expect_size() == 1
                          ? std::string(one.status().message())

@@ -53,6 +53,7 @@ def compare(asked, report):
                 unknown[path] -= taken
                 left -= taken
                 counts["groups in device memory"] += taken
+            counts["not recorded"] += left
             continue
         found = pop_parts(recorded, row) if row.get("in_parts") else recorded.pop(key(row), [])
         counts = result[row["library"]]
@@ -83,6 +84,8 @@ def verdict(result, surplus, unknown):
             wrong.append(f"{library}: {counts['more']:.0f} launches more than asked for")
         if counts["on another path"]:
             wrong.append(f"{library}: {counts['on another path']:.0f} launches on another path")
+        if counts["not recorded"]:
+            wrong.append(f"{library}: {counts['not recorded']:.0f} launches not recorded")
         if counts["missing"] and library not in MAY_BE_UNKNOWN:
             wrong.append(f"{library}: {counts['missing']:.0f} launches without their shape")
     if missing > 0.02 * asked:

@@ -68,6 +68,7 @@ class CompareShapes(unittest.TestCase):
         self.assertIn("nobody asked for 1 x 1 x 1", sentences(lambda rows: rows.append({**row, "m": 1, "n": 1, "k": 1}),
                                                               asked))
         self.assertIn("unknown shape", sentences(lambda rows: rows.append({**row, "launches": 13}), asked))
+        self.assertIn("g: 12 launches not recorded", sentences(asked=asked))
 
     def test_nothing(self):
         self.assertIn("nothing was asked for", sentences(asked=[]))
