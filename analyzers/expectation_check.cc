@@ -16,6 +16,7 @@ namespace {
 
 constexpr Verdict kFail = report::AssertReport::FAIL;
 constexpr Verdict kInconclusive = report::AssertReport::INCONCLUSIVE;
+constexpr double kNsPerMs = 1e6;
 
 class Checker {
  public:
@@ -44,6 +45,8 @@ class Checker {
     Why why = tally_.why_counts;
     AddPossible(tally_.selected.possible, "may belong to it", &why);
     Explain(why, &check);
+    const bool too_many = bounds.max && tally_.selected.launches > *bounds.max;
+    ShowWhatRan(too_many ? &tally_.ran_selected : nullptr, &check);
   }
 
   void CheckPerReplay() {
@@ -76,22 +79,48 @@ class Checker {
     }
     AddPossible(possible, "of these graphs may belong to it", &why);
     Explain(why, &check);
+    const bool too_many = !by_count.empty() && by_count.begin()->first > expected;
+    ShowWhatRan(too_many ? &tally_.ran_selected : nullptr, &check);
   }
 
   void CheckShare() {
-    const auto all = static_cast<double>(tally_.selected.launches + tally_.others.launches);
-    report::Check& check = Add(
-        DecideShare(*expectation_.share, tally_.selected, tally_.others, tally_.possible_in_whole),
-        "share of launches", expectation_.share_text,
-        all == 0 ? absl::StrCat("no such ", Whole())
-                 : absl::StrFormat("%.4f (%d of %.0f %s)", tally_.selected.launches / all,
-                                   tally_.selected.launches, all, Whole()));
+    const Observed& selected = tally_.in_share;
+    const auto all = static_cast<double>(selected.launches + tally_.others.launches);
+    // A kernel that was named for its share of GEMMs is meant to be one: 0.0000 would say that it
+    // did not run.
+    const bool not_of_kind = selected.launches == 0 && tally_.of_other_kinds > 0 &&
+                             (expectation_.selection.kernel || expectation_.selection.code);
+    const Verdict verdict = not_of_kind ? kInconclusive
+                                        : DecideShare(*expectation_.share, selected, tally_.others,
+                                                      tally_.possible_in_whole);
+    const std::string beside =
+        tally_.of_other_kinds == 0 || !expectation_.selection.share_kind
+            ? ""
+            : absl::StrCat("; ", tally_.of_other_kinds, " more of other kinds");
+    std::string got = all == 0 ? absl::StrCat("no such ", Whole())
+                               : absl::StrFormat("%.4f (%d of %.0f %s%s)", selected.launches / all,
+                                                 selected.launches, all, Whole(), beside);
+    if (not_of_kind) got = "not known";
+    report::Check& check = Add(verdict, "share of launches", expectation_.share_text, got);
     SetLimit(*expectation_.share, &check);
-    if (all > 0) check.set_got_value(tally_.selected.launches / all);
+    if (all > 0 && !not_of_kind) check.set_got_value(selected.launches / all);
     Why why = tally_.why_counts;
+    if (tally_.of_other_kinds > 0 && (not_of_kind || selected.possible > 0)) {
+      why.Add(absl::StrCat(tally_.of_other_kinds, " of the selected launches are not known to be ",
+                           Whole(), ", of which a share is taken"),
+              "give --kind any (a share of all launches) or the kernel's own kind, or a rule that "
+              "makes it a GEMM (docs/catalog.md)",
+              "not_gemm");
+    }
     AddPossible(tally_.selected.possible + tally_.others.possible, "may change it", &why);
     if (all == 0 && why.text.empty()) why.Add("there is nothing to take a share of", "", "");
     Explain(why, &check);
+    if (not_of_kind) {
+      AddLargest(tally_.ran_selected, /*by_time=*/false, &check);
+    } else {
+      ShowWhatRan(IsLeast(*expectation_.share) ? &tally_.ran_beside_share : &tally_.ran_in_share,
+                  &check);
+    }
   }
 
   void CheckTimeShare() {
@@ -100,12 +129,18 @@ class Checker {
         Add(DecideTimeShare(*expectation_.time_share, tally_.times, tally_.selected_ns,
                             tally_.possible_ns, tally_.all_ns),
             "share of GPU time", expectation_.time_share_text,
-            tally_.all_ns == 0 ? "no execution observed" : absl::StrFormat("%.4f", ratio));
+            tally_.all_ns == 0
+                ? "no execution observed"
+                : absl::StrFormat("%.4f (%.3f of %.3f ms)", ratio, tally_.selected_ns / kNsPerMs,
+                                  tally_.all_ns / kNsPerMs));
     SetLimit(*expectation_.time_share, &check);
     if (tally_.all_ns > 0) check.set_got_value(ratio);
     Why why = tally_.why_times;
     if (tally_.possible_ns > 0) AddPossible(tally_.selected.possible, "may change it", &why);
     Explain(why, &check);
+    ShowWhatRan(IsLeast(*expectation_.time_share) ? &tally_.ran_beside : &tally_.ran_selected,
+                &check,
+                /*by_time=*/true);
   }
 
   // What may be unknown of a launch so that it counts as possible.
@@ -129,17 +164,19 @@ class Checker {
 
   // What a share is taken of.
   std::string Whole() const {
-    const std::optional<catalog::Kind>& kind = expectation_.selection.kind;
+    const std::optional<catalog::Kind> kind = expectation_.selection.WholeKind();
     if (!kind) return "launches";
     return *kind == catalog::Kind::kGemm
                ? "GEMMs"
                : absl::StrCat("launches of kind ", std::string(catalog::KindName(*kind)));
   }
 
+  static bool IsLeast(const RatioBound& bound) {
+    return bound.op == RatioBound::Op::kGreaterEqual || bound.op == RatioBound::Op::kGreater;
+  }
+
   static void SetLimit(const RatioBound& bound, report::Check* check) {
-    const bool least =
-        bound.op == RatioBound::Op::kGreaterEqual || bound.op == RatioBound::Op::kGreater;
-    if (least) {
+    if (IsLeast(bound)) {
       check->set_expected_min(bound.limit);
     } else {
       check->set_expected_max(bound.limit);
@@ -166,10 +203,19 @@ class Checker {
     } else {
       check.set_process(absl::StrCat("all ", processes_.size(), " processes together"));
     }
-    const bool shows_what_ran =
-        verdict == kFail || (verdict == kInconclusive && tally_.selected.launches == 0);
-    if (shows_what_ran) AddNear(expectation_.selection, processes_, &check);
     return check;
+  }
+
+  // The kernels that a FAIL is about: those that were counted and are too many, what else has the
+  // rest of a share that is too small, or (`culprits` null) what ran where too little of the
+  // selection did.
+  void ShowWhatRan(const RanByName* culprits, report::Check* check, bool by_time = false) {
+    if (check->verdict() == kFail && culprits != nullptr) {
+      AddLargest(*culprits, by_time, check);
+    } else if (check->verdict() == kFail ||
+               (check->verdict() == kInconclusive && tally_.selected.launches == 0)) {
+      AddNear(expectation_.selection, processes_, check);
+    }
   }
 
   static void Explain(const Why& why, report::Check* check) {

@@ -20,6 +20,7 @@ constexpr Verdict kInconclusive = report::AssertReport::INCONCLUSIVE;
 // A GPU process without a trace, or one that could not be observed, may have launched more.
 void Weaken(const Why& why, Tally* tally) {
   tally->selected.evidence = Weaker(tally->selected.evidence, Evidence::kLowerBound);
+  tally->in_share.evidence = Weaker(tally->in_share.evidence, Evidence::kLowerBound);
   tally->others.evidence = Weaker(tally->others.evidence, Evidence::kLowerBound);
   tally->times = Weaker(tally->times, Evidence::kLowerBound);
   for (Why* of : {&tally->why_counts, &tally->why_times}) {
@@ -276,12 +277,14 @@ class Judge {
         ": --kind ", others.size() == 1 ? others.begin()->first : "any", " counts them"));
   }
 
-  // Kernels that nothing is known of may be GEMMs: shares and 'at most' are without them.
+  // Kernels that nothing is known of may be GEMMs: shares, 'at most' and 'a replay' have none of them.
   void NoteUnknownKinds() {
     const bool asked = std::any_of(
         expectations_.expect.begin(), expectations_.expect.end(), [](const auto& expectation) {
-          return expectation.selection.kind == catalog::Kind::kGemm &&
-                 (expectation.bounds.max || expectation.share);
+          const Selection& selection = expectation.selection;
+          return (selection.kind == catalog::Kind::kGemm &&
+                  (expectation.bounds.max || expectation.per_replay)) ||
+                 (selection.WholeKind() == catalog::Kind::kGemm && expectation.share);
         });
     if (!asked) return;
     Selection unknown;

@@ -197,8 +197,9 @@ absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& 
       return Invalid(
           "share without kernel, path, cubin_of or range is always 1; say whose share is meant");
     }
-    // A share is one of GEMMs unless another kind is named.
-    if (source.kind().empty()) compiled.selection.kind = catalog::Kind::kGemm;
+    // A share is one of GEMMs unless another kind is named; the other bounds are of all that is
+    // selected.
+    if (source.kind().empty()) compiled.selection.share_kind = catalog::Kind::kGemm;
     const auto share = ParseRatio("share", source.share());
     if (!share.ok()) return share.status();
     compiled.share = *share;
@@ -218,7 +219,8 @@ absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& 
       !compiled.time_share) {
     return Invalid(absl::StrCat(
         "nothing is expected of ", compiled.selection.Text(),
-        "; give launches, min_launches, max_launches, launches_per_replay or share"));
+        "; give launches, min_launches, max_launches, launches_per_replay, share or time_share "
+        "(as flags --launches, ..., --time-share)"));
   }
   return compiled;
 }
@@ -239,8 +241,8 @@ absl::StatusOr<CompiledExpectations> CompileExpectations(const expectations::Exp
   if (source.has_processes()) compiled.processes = source.processes();
   if (compiled.expect.empty() && !compiled.processes) {
     return Invalid(
-        "nothing is expected; give --launches, --min-launches, --max-launches, --share, "
-        "--expect-processes or --expect FILE");
+        "nothing is expected; give --launches, --min-launches, --max-launches, "
+        "--launches-per-replay, --share, --time-share, --expect-processes or --expect FILE");
   }
   compiled.phase = source.phase() == expectations::ALL ? PhaseChoice::kAll : PhaseChoice::kSteady;
   return compiled;

@@ -49,9 +49,10 @@ class SiteMatcher {
     return std::min(of_kernel, OfShape(site));
   }
 
-  // Of what a share is taken: the launches of the selected kind and shape.
+  // Of what a share is taken: the launches of its kind and shape.
   Membership OfWhole(uint32_t site) const {
-    if (selection_.kind && index_.kind_of_site(site) != *selection_.kind) return Membership::kOut;
+    const std::optional<catalog::Kind> kind = selection_.WholeKind();
+    if (kind && index_.kind_of_site(site) != *kind) return Membership::kOut;
     return OfShape(site);
   }
 
@@ -110,8 +111,9 @@ class SiteMatcher {
   std::vector<Membership> names_, codes_;  // by kernel id
 };
 
-// Whether `pattern` matches one of the known pieces of `text`, whatever it is that stands in place of
-// kUnknown: the piece's own ends are no ends of the text, and what follows may be of a word or not.
+// Whether `pattern` matches one of the known pieces of `text`, whatever it is that stands in place
+// of kUnknown: the piece's own ends are no ends of the text, and what follows may be of a word or
+// not.
 bool MatchesForCertain(const std::string& text, const RE2& pattern) {
   const std::vector<std::string> pieces = absl::StrSplit(text, RangeIndex::kUnknown);
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -153,9 +155,8 @@ class RangeMatcher {
   bool Matches(uint32_t range, const RE2& pattern) const {
     if (ranges_->is_many(range)) {
       const std::vector<std::string>& texts = ranges_->partial_texts(range);
-      return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
-        return MatchesForCertain(text, pattern);
-      });
+      return std::any_of(texts.begin(), texts.end(),
+                         [&](const std::string& text) { return MatchesForCertain(text, pattern); });
     }
     return RE2::PartialMatch(ranges_->text(range), pattern) ||
            RE2::PartialMatch(ranges_->whole_text(range), pattern);
@@ -226,6 +227,33 @@ std::vector<PerReplay> ReplaysOf(const ProcessAnalysis& process, PhaseChoice pha
   return graphs;
 }
 
+void AddRan(const Ran& more, Ran* ran) {
+  ran->launches += more.launches;
+  ran->steady += more.steady;
+  ran->warmup += more.warmup;
+  ran->exclusive_ns += more.exclusive_ns;
+}
+
+void AddRan(const RanByName& more, RanByName* ran) {
+  for (const auto& [name, of_name] : more) AddRan(of_name, &(*ran)[name]);
+}
+
+// What ran of `by_kernel`, by kernel id.
+RanByName ByName(const TraceIndex& index, const std::vector<Ran>& by_kernel) {
+  RanByName by_name;
+  for (uint32_t id = 0; id < by_kernel.size(); ++id) {
+    if (by_kernel[id].launches > 0) AddRan(by_kernel[id], &by_name[index.kernel(id).canonical]);
+  }
+  return by_name;
+}
+
+void AddOneNear(const std::string& name, uint64_t launches, uint64_t warmup, report::Check* check) {
+  report::Near* near = check->add_near();
+  near->set_name(name);
+  near->set_launches(Number(launches));
+  near->set_warmup_launches(Number(warmup));
+}
+
 }  // namespace
 
 std::string Selection::Text() const {
@@ -252,6 +280,10 @@ void Tally::Add(const Tally& other) {
   selected.evidence = Weaker(selected.evidence, other.selected.evidence);
   selected.launches += other.selected.launches;
   selected.possible += other.selected.possible;
+  in_share.evidence = Weaker(in_share.evidence, other.in_share.evidence);
+  in_share.launches += other.in_share.launches;
+  in_share.possible += other.in_share.possible;
+  of_other_kinds += other.of_other_kinds;
   others.evidence = Weaker(others.evidence, other.others.evidence);
   others.launches += other.others.launches;
   others.possible += other.others.possible;
@@ -264,6 +296,10 @@ void Tally::Add(const Tally& other) {
   steady += other.steady;
   warmup += other.warmup;
   captured += other.captured;
+  AddRan(other.ran_selected, &ran_selected);
+  AddRan(other.ran_in_share, &ran_in_share);
+  AddRan(other.ran_beside_share, &ran_beside_share);
+  AddRan(other.ran_beside, &ran_beside);
   if (why_counts.text.empty()) why_counts = other.why_counts;
   if (why_times.text.empty()) why_times = other.why_times;
 }
@@ -279,17 +315,33 @@ Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseC
   }
   Tally tally;
   tally.phased = index.phases().phased;
-  tally.selected.evidence = tally.others.evidence = CountsEvidence(process, phase);
+  tally.selected.evidence = tally.in_share.evidence = tally.others.evidence =
+      CountsEvidence(process, phase);
   tally.times =
       phase == PhaseChoice::kSteady && !tally.phased ? Evidence::kNone : process.completeness.times;
   tally.why_counts = WhyUncertain(process, phase, /*of_times=*/false);
   tally.why_times = WhyUncertain(process, phase, /*of_times=*/true);
   std::vector<Membership> of_slot(index.slot_count());
+  std::vector<Ran> selected(index.kernel_count()), in_share = selected, beside_share = selected,
+                                                   beside = selected;
   for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
     const uint32_t site = index.site_of_slot(slot);
     const uint64_t launches = LaunchesIn(process, slot, phase);
     const auto exclusive_ns = static_cast<double>(TimesIn(process, slot, phase).exclusive_ns);
     tally.all_ns += exclusive_ns;
+    const auto add_to = [&](std::vector<Ran>& ran) {
+      Ran& of_kernel = ran[index.kernel_of_site(site)];
+      of_kernel.launches += launches;
+      of_kernel.steady += index.launches()[slot].steady;
+      of_kernel.warmup += index.launches()[slot].warmup;
+      of_kernel.exclusive_ns += exclusive_ns;
+    };
+    const catalog::Kind kind = index.kind_of_site(site);
+    const bool of_share_kind = !selection.share_kind || kind == *selection.share_kind;
+    // A kernel that is asked for by its name or origin may be of the share's kind, if its own is
+    // unknown.
+    const bool may_be_of_share_kind =
+        kind == catalog::Kind::kOther && (selection.kernel || selection.code);
     const Membership member = of_slot[slot] = std::min(in[site], range_matcher.Of(slot));
     if (member == Membership::kIn) {
       tally.selected.launches += launches;
@@ -297,9 +349,18 @@ Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseC
       tally.steady += index.launches()[slot].steady;
       tally.warmup += index.launches()[slot].warmup;
       tally.captured += index.IsGraphSlot(slot) ? 1 : 0;
+      add_to(selected);
+      if (of_share_kind) {
+        tally.in_share.launches += launches;
+        add_to(in_share);
+      } else {
+        tally.of_other_kinds += launches;
+        if (may_be_of_share_kind) tally.in_share.possible += launches;
+      }
     } else if (member == Membership::kPossible) {
       tally.selected.possible += launches;
       tally.possible_ns += exclusive_ns;
+      if (of_share_kind || may_be_of_share_kind) tally.in_share.possible += launches;
       // An unknown shape alone puts a launch into the whole only if it is selected.
       const bool unknown_beside_shape = selection.code || selection.range;
       if (in_whole[site] == Membership::kIn ||
@@ -308,21 +369,39 @@ Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseC
       }
     } else if (in_whole[site] == Membership::kIn) {
       tally.others.launches += launches;
+      add_to(beside_share);
     } else if (in_whole[site] == Membership::kPossible) {
       tally.others.possible += launches;
     }
+    if (member == Membership::kOut) add_to(beside);
   }
+  tally.ran_selected = ByName(index, selected);
+  tally.ran_in_share = ByName(index, in_share);
+  tally.ran_beside_share = ByName(index, beside_share);
+  tally.ran_beside = ByName(index, beside);
   tally.graphs = ReplaysOf(process, phase, of_slot);
   return tally;
 }
 
+void AddLargest(const RanByName& ran, bool by_time, report::Check* check) {
+  std::vector<const RanByName::value_type*> largest;
+  for (const auto& of_name : ran) largest.push_back(&of_name);
+  std::stable_sort(largest.begin(), largest.end(), [by_time](const auto* a, const auto* b) {
+    return by_time ? a->second.exclusive_ns > b->second.exclusive_ns
+                   : a->second.launches > b->second.launches;
+  });
+  if (largest.size() > kNearNames) largest.resize(kNearNames);
+  for (const auto* of_name : largest)
+    AddOneNear(of_name->first, of_name->second.steady, of_name->second.warmup, check);
+}
+
 void AddNear(const Selection& selection, std::span<const ProcessAnalysis* const> processes,
              report::Check* check) {
-  struct Ran {
+  struct Instead {
     uint64_t launches = 0, warmup = 0;
     bool has_shape = false;
   };
-  absl::btree_map<std::string, Ran> by_name;
+  absl::btree_map<std::string, Instead> by_name;
   for (const ProcessAnalysis* process : processes) {
     const TraceIndex& index = *process->index;
     Selection shape_only;
@@ -335,7 +414,7 @@ void AddNear(const Selection& selection, std::span<const ProcessAnalysis* const>
       if (site == 0 || launches.total() == 0) continue;
       const bool gemms_only = selection.shape || (selection.path && !selection.kernel);
       if (gemms_only && of_shape.OfWhole(site) == Membership::kOut) continue;
-      Ran& ran = by_name[index.kernel(index.kernel_of_site(site)).canonical];
+      Instead& ran = by_name[index.kernel(index.kernel_of_site(site)).canonical];
       ran.has_shape |= of_shape.OfWhole(site) == Membership::kIn;
       ran.launches += launches.steady;
       ran.warmup += launches.warmup;
@@ -356,10 +435,7 @@ void AddNear(const Selection& selection, std::span<const ProcessAnalysis* const>
   if (pattern.empty() && selection.path) pattern = std::string(catalog::PathName(*selection.path));
   if (selection.shape) pattern.clear();  // what ran the shape most says more than a name
   for (const size_t i : NearestNames(pattern, names, weights, kNearNames)) {
-    report::Near* near = check->add_near();
-    near->set_name(names[i]);
-    near->set_launches(Number(by_name[names[i]].launches));
-    near->set_warmup_launches(Number(by_name[names[i]].warmup));
+    AddOneNear(names[i], by_name[names[i]].launches, by_name[names[i]].warmup, check);
   }
 }
 

@@ -120,8 +120,9 @@ TEST(Assert, APathWithoutGemmsSaysWhatElseItRan) {
   const AssertReport never =
       Check(norm, R"(expect { path: "flashinfer" max_launches: 0 } phase: ALL)");
   EXPECT_EQ(never.verdict(), AssertReport::PASS);
-  EXPECT_THAT(never.notes(),
-              testing::Contains(HasSubstr("no GEMM, but kernels of kind norm (7 launches): --kind norm")));
+  EXPECT_THAT(
+      never.notes(),
+      testing::Contains(HasSubstr("no GEMM, but kernels of kind norm (7 launches): --kind norm")));
   const AssertReport any =
       Check(norm, R"(expect { path: "flashinfer" kind: "any" launches: 7 } phase: ALL)");
   EXPECT_EQ(any.verdict(), AssertReport::PASS);
@@ -284,8 +285,48 @@ TEST(Assert, AShareIsOfWhatIsOfTheKindAskedFor) {
   EXPECT_EQ(got("kernel: 'live' share: '>=0.5'"), "0.4000 (12 of 30 GEMMs)");
   EXPECT_EQ(got("kernel: 'k_quantize' kind: 'quant' share: '<0.5'"),
             "0.7500 (6 of 8 launches of kind quant)");
-  EXPECT_EQ(got("kernel: 'k_quantize' share: '>=0.5'"), "0.0000 (0 of 30 GEMMs)");
+  EXPECT_EQ(got("kernel: 'k_quantize' share: '>=0.5'"), "not known") << "it is no GEMM";
   EXPECT_EQ(got("kernel: 'live' kind: 'any' share: '<0.3'"), "0.3158 (12 of 38 launches)");
+}
+
+TEST(Assert, AShareLeavesTheOtherBoundsAlone) {
+  const std::string run = Trace(std::string(kServer) + "step { launch { site: 2 times: 64 } }");
+  const AssertReport both =
+      Check(run, R"(expect { kernel: "my_fp8" max_launches: 0 share: "<=0.5" })");
+  EXPECT_EQ(both.verdict(), AssertReport::FAIL);
+  ASSERT_EQ(both.checks_size(), 2);
+  EXPECT_EQ(both.checks(0).got(), "64");
+  EXPECT_EQ(both.checks(0).near(0).name(), "my_fp8_splitk_kernel");
+  EXPECT_EQ(both.checks(1).verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(both.checks(1).reason(),
+              HasSubstr("64 of the selected launches are not known to be GEMMs"));
+  EXPECT_THAT(both.checks(1).advice(), HasSubstr("--kind any"));
+  EXPECT_FALSE(both.checks(1).has_got_value());
+  EXPECT_EQ(Check(run, R"(expect { kernel: "my_fp8" min_launches: 64 kind: "any" share: "<=0.5" })")
+                .verdict(),
+            AssertReport::PASS);
+  // Some of them are GEMMs, and the others could not change it.
+  const AssertReport mixed =
+      Check(run, R"(expect { kernel: "swapAB|my_fp8" launches: 320 share: ">=0.9" })");
+  EXPECT_EQ(mixed.verdict(), AssertReport::PASS);
+  EXPECT_EQ(mixed.checks(1).got(), "1.0000 (256 of 256 GEMMs; 64 more of other kinds)");
+}
+
+TEST(Assert, AFailureOfTooManyShowsWhatWasCounted) {
+  const std::string run = Trace(kUnknownShape);
+  const auto near = [&](const std::string& expectation) {
+    const AssertReport report = Check(run, "expect { " + expectation + " }");
+    EXPECT_EQ(report.verdict(), AssertReport::FAIL) << expectation;
+    std::string names;
+    for (const report::Near& one : report.checks(0).near())
+      absl::StrAppend(&names, one.name().substr(0, 5), ":", one.launches(), " ");
+    return names;
+  };
+  EXPECT_EQ(near("path: 'cublaslt' max_launches: 0"), "nvjet:5 ");
+  EXPECT_EQ(near("kind: 'gemm' launches: 260"), "deep_:256 nvjet:5 ");
+  EXPECT_EQ(near("path: 'flashinfer' launches_per_replay: 1"), "deep_:256 ");
+  EXPECT_EQ(near("path: 'flashinfer' share: '<0.5'"), "deep_:256 ");
+  EXPECT_EQ(near("path: 'flashinfer' share: '>=0.99'"), "nvjet:5 ") << "the rest";
 }
 
 TEST(Compile, ExpectationsThatAreNoneOrCouldNeverFail) {
