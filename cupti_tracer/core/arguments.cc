@@ -46,6 +46,8 @@ std::span<const uint8_t> PackedArguments(void** extra) {
   return std::memcmp(a, b, bytes) == 0;
 }
 
+}  // namespace
+
 bool IsDeviceAddress(const Driver& driver, uint64_t word) {
   if (driver.PointerGetAttribute == nullptr) return CouldBeAddress(word);
   unsigned memory_type = 0;
@@ -53,8 +55,6 @@ bool IsDeviceAddress(const Driver& driver, uint64_t word) {
                                     static_cast<CUdeviceptr>(word)) == CUDA_SUCCESS &&
          memory_type != 0;
 }
-
-}  // namespace
 
 ArgumentLayout HeadsOf(const ArgumentLayout& whole) {
   ArgumentLayout head = whole;

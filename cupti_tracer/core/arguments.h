@@ -14,6 +14,9 @@
 
 namespace hotproof::tracer {
 
+// Whether the driver knows it as one of its memory's.
+bool IsDeviceAddress(const Driver& driver, uint64_t word);
+
 // Tensor maps of one launch that are told apart.
 inline constexpr size_t kMaxTensorMapUses = 32;
 

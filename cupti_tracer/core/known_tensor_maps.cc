@@ -10,7 +10,8 @@ void KnownTensorMaps::Learn(const uint8_t* map_bytes) {
   if (maps_.Find(map_bytes) != 0) return;
   const TensorMapLayout* layout = learnt_.Get();
   const auto map = layout == nullptr ? std::nullopt : layout->Decode(map_bytes);
-  if (map) Remember(map_bytes, map->Entry());
+  // A few small numbers among zeros can be the very bytes of a map, too: of no memory there is.
+  if (map && IsDeviceAddress(driver_, map->address)) Remember(map_bytes, map->Entry());
 }
 
 void KnownTensorMaps::LearnAtKnownPlaces(const ArgumentLayout& layout,

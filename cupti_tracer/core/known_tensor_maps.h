@@ -17,7 +17,7 @@ namespace hotproof::tracer {
 class KnownTensorMaps {
  public:
   KnownTensorMaps(TraceFile& file, const Driver& driver)
-      : file_(file), learnt_(driver.TensorMapEncodeTiled) {}
+      : file_(file), driver_(driver), learnt_(driver.TensorMapEncodeTiled) {}
 
   const TensorMaps& maps() const { return maps_; }
 
@@ -35,6 +35,7 @@ class KnownTensorMaps {
   void Learn(const uint8_t* map_bytes);
 
   TraceFile& file_;
+  const Driver& driver_;
   TensorMaps maps_;
   LearntTensorMaps learnt_;
   std::unordered_map<std::string, uint32_t> ids_;  // of descriptions; under the trace's lock

@@ -331,6 +331,7 @@ class UnseenMapsTest : public ::testing::Test {
     driver_.TensorMapEncodeTiled = &Encode;
     // As the driver places them: a struct's maps at 64 bytes from 16 on.
     state_.kernels[function_] = {"k", {0, 48, 176}, {4, 128, 200}};
+    for (uint64_t i = 1; i <= 4; ++i) state_.device_addresses.insert(0x7f0000000000 + i * 0x10000);
   }
   uint32_t Launch(Sites& sites, uint64_t a, uint64_t b, uint64_t tokens) {
     EXPECT_EQ(EncodeMap(Operand(a, 5120, tokens), a_), CUDA_SUCCESS);
@@ -384,6 +385,16 @@ TEST_F(UnseenMapsTest, TellTheirDimsAndSayHowThatIsKnown) {
     EXPECT_THAT(tables.tensor_maps.at(uses[1].tensor_map_id()).global_dims(),
                 ElementsAre(5120, 14336));
   }
+}
+
+// A CUTLASS problem, a few small numbers among zeros, was the bytes of a map on an H200.
+TEST_F(UnseenMapsTest, AreNoMapsOfWhatIsNoMemory) {
+  Sites sites(scratch_.file(), driver_);
+  const uint32_t site = Launch(sites, 0x7f0000010000, 0x178000000000, 8);
+  const auto reader = scratch_.Read();
+  const auto& uses = reader->tables().sites.at(site).tensor_maps();
+  ASSERT_EQ(uses.size(), 1);
+  EXPECT_EQ(uses[0].argument_offset(), 48u);
 }
 
 TEST_F(UnseenMapsTest, AreBytesWhereNothingWasLearnt) {
