@@ -19,6 +19,13 @@ namespace {
 
 constexpr const char* kLabels[] = {"A", "B"};
 
+// What is known of a side as a whole.
+struct Known {
+  bool counts = true;    // every launch
+  bool at_least = true;  // where not: that its launches are so many or more
+  bool times = true;     // that nothing but what a row says is missing
+};
+
 // The rows of one table, under the same keys in both runs.
 class Table {
  public:
@@ -48,9 +55,8 @@ class Table {
     }
   }
 
-  // `of_one_launch`: with medians and means. `exact`: by side, that nothing but what a row says is
-  // missing.
-  std::vector<report::Change> Finish(bool of_one_launch, const std::array<bool, 2>& exact) {
+  // `of_one_launch`: with medians and means. `known`: by side.
+  std::vector<report::Change> Finish(bool of_one_launch, const std::array<Known, 2>& known) {
     std::vector<std::pair<uint64_t, report::Change>> found;
     for (auto& [key, constants] : constants_) {
       const std::array<RowSums, 2> sums = {SumsOf(0, key), SumsOf(1, key)};
@@ -61,7 +67,7 @@ class Table {
       change.set_path(change.path_changed() ? absl::StrCat(before, " -> ", after)
                       : before.empty()      ? after
                                             : before);
-      Fill(sums, of_one_launch, exact, &change);
+      Fill(sums, of_one_launch, known, &change);
       found.emplace_back(~(sums[0].exclusive_ns + sums[1].exclusive_ns), std::move(change));
     }
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
@@ -89,24 +95,25 @@ class Table {
   }
 
   static void Fill(const std::array<RowSums, 2>& sums, bool of_one_launch,
-                   const std::array<bool, 2>& exact, report::Change* change) {
+                   const std::array<Known, 2>& known, report::Change* change) {
     report::Gemm sides[2];  // for the fields that all rows have
     bool all_timed = true;
     for (const int side : {0, 1}) {
       FillRow(sums[side], 0, &sides[side]);
-      const bool timed = sums[side].timed_launches >= sums[side].launches;
-      all_timed &= timed && exact[side];
-      if (!timed && sums[side].timed_launches > 0) {
-        change->add_notes(
-            absl::StrCat(kLabels[side], ": ", WithThousands(sums[side].timed_launches), " timed"));
-      }
+      all_timed &= sums[side].timed_launches >= sums[side].launches && known[side].times;
       if (of_one_launch && IsUneven(sums[side])) {
         change->add_notes(
             absl::StrFormat("%s: mean %.2f us", kLabels[side], MeanNs(sums[side]) / 1e3));
       }
     }
-    change->set_before_launches(sides[0].launches());
-    change->set_after_launches(sides[1].launches());
+    const auto is_known = [&](int side) { return known[side].counts || sums[side].launches > 0; };
+    const auto is_least = [&](int side) {
+      return is_known(side) && !known[side].counts && known[side].at_least;
+    };
+    if (is_known(0)) change->set_before_launches(sides[0].launches());
+    if (is_known(1)) change->set_after_launches(sides[1].launches());
+    change->set_before_at_least(is_least(0));
+    change->set_after_at_least(is_least(1));
     change->set_before_timed_launches(sides[0].timed_launches());
     change->set_after_timed_launches(sides[1].timed_launches());
     if (sums[0].per_replay) change->set_before_launches_per_replay(*sums[0].per_replay);
@@ -165,6 +172,7 @@ class Comparer {
     to.set_processes(static_cast<double>(run.processes.size()));
     to.set_counts_exact(!run.coverage.partial());
     to.set_times_exact(!run.coverage.partial());
+    at_least_[side] = true;
     uint64_t launches = 0;
     for (const ProcessAnalysis& process : run.processes) {
       AddCaveats(process, side);
@@ -174,10 +182,16 @@ class Comparer {
       for (uint32_t slot = 0; slot < process.index->slot_count(); ++slot)
         launches += LaunchesIn(process, slot, phase_);
     }
-    for (const trace::Process& missing : run.coverage.missing) {
-      to.add_caveats(absl::StrCat("pid ", missing.pid(), ": a GPU process without a trace"));
+    if (!run.coverage.missing.empty()) to.set_state(report::Completeness::NOT_COLLECTED);
+    for (const report::Problem& problem : run.coverage.problems) {
+      if (problem.severity() <= report::Problem::INFO) continue;
+      to.add_caveats(absl::StrCat(
+          problem.pid() > 0 ? absl::StrCat("pid ", problem.pid(), ": ") : "", problem.detail()));
     }
+    for (const std::string& caveat : run.caveats) to.add_caveats(caveat);
+    if (!to.counts_exact() && launches == 0) return;  // not known
     to.set_launches(Number(launches));
+    to.set_at_least(!to.counts_exact() && at_least_[side]);
   }
 
   report::Comparison Finish() {
@@ -188,14 +202,18 @@ class Comparer {
       if (one_unphased && unphased_[side])
         sides_[side].add_caveats(
             "its launches are of no phase, the other's are steady: use --phase all");
-      if (devices_[0] != devices_[1])
+      if (devices_[0] != devices_[1] && !devices_[0].empty() && !devices_[1].empty())
         sides_[side].add_caveats(absl::StrCat("on ", absl::StrJoin(devices_[side], ", ")));
       *result.add_sides() = sides_[side];
     }
-    const std::array<bool, 2> exact = {sides_[0].counts_exact() && !one_unphased,
-                                       sides_[1].counts_exact() && !one_unphased};
+    std::array<Known, 2> known;
+    for (const int side : {0, 1}) {
+      const bool counts = sides_[side].counts_exact();
+      known[side] = {counts, at_least_[side], counts && !one_unphased};
+    }
+    result.set_counts_exact(known[0].counts && known[1].counts);
     const auto keep = [&](Table& table, bool of_one_launch, auto* to) {
-      for (report::Change& change : table.Finish(of_one_launch, exact))
+      for (report::Change& change : table.Finish(of_one_launch, known))
         *to->Add() = std::move(change);
     };
     keep(gemms_, true, result.mutable_gemms());
@@ -222,9 +240,17 @@ class Comparer {
     if (rank(completeness.state()) < rank(side->state())) side->set_state(completeness.state());
     side->set_counts_exact(side->counts_exact() && counts == Evidence::kExact);
     side->set_times_exact(side->times_exact() && process.completeness.times == Evidence::kExact);
+    const bool collected = completeness.state() != report::Completeness::NOT_COLLECTED;
+    if (!collected && side->coverage() == report::Process::FULL)
+      side->set_coverage(report::Process::PARTIAL);
     const std::string who = absl::StrCat("pid ", process.pid(), " ", process.name(), ": ");
     if (completeness.state() != report::Completeness::COMPLETE)
       side->add_caveats(absl::StrCat(who, VerdictSentence(process.completeness)));
+    if (collected && counts == Evidence::kNone) {
+      at_least_[of_side] = false;
+      side->add_caveats(
+          absl::StrCat(who, "where its steady phase begins is not certain: use --phase all"));
+    }
     if (!unphased || completeness.expected() == 0) return;
     unphased_[of_side] = true;
     side->add_caveats(absl::StrCat(
@@ -265,6 +291,7 @@ class Comparer {
   PhaseChoice phase_;
   report::Side sides_[2];
   bool unphased_[2] = {};
+  bool at_least_[2] = {};
   std::set<std::string> devices_[2];
   Table gemms_, paths_, kinds_;
 };

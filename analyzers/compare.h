@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "analyzers/coverage.h"
 #include "analyzers/process_analysis.h"
@@ -15,6 +16,7 @@ struct ComparedRun {
   std::string name;  // as the user gave it
   std::span<const ProcessAnalysis> processes;
   const Coverage& coverage;
+  std::vector<std::string> caveats = {};  // further ones, to be said of it
 };
 
 // GEMMs are the same if M, N, K, batch and operand types are, an M that is not known being one of

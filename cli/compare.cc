@@ -2,13 +2,16 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "analyzers/compare.h"
 #include "cli/exit_codes.h"
+#include "cli/folder_evidence.h"
 #include "cli/load_run.h"
 #include "cli/option_checks.h"
 #include "cli/render/json.h"
@@ -29,7 +32,7 @@ struct Options {
 int Run(const Options& options) {
   LoadedRun runs[2];
   int side = 0;
-  bool collected = true;
+  std::vector<std::string> left_out[2];
   for (const std::string& path : {options.before, options.after}) {
     auto run = LoadRun({path}, options.rules);
     if (!run.ok()) {
@@ -41,12 +44,15 @@ int Run(const Options& options) {
       PrintError(absl::StrCat(problem.detail(), "; ", problem.advice()));
       return kInconclusive;
     }
-    collected &= AnyCollected(*run);
+    for (const report::Problem& problem : run->coverage.problems) {
+      if (problem.name() == kNotNamed)
+        left_out[side].push_back(absl::StrCat("pid ", problem.pid(), ": ", problem.detail()));
+    }
     runs[side++] = *std::move(run);
   }
   const report::Comparison comparison = analyzers::CompareRuns(
-      {options.before, runs[0].processes, runs[0].coverage},
-      {options.after, runs[1].processes, runs[1].coverage},
+      {options.before, runs[0].processes, runs[0].coverage, left_out[0]},
+      {options.after, runs[1].processes, runs[1].coverage, left_out[1]},
       options.phase == "all" ? analyzers::PhaseChoice::kAll : analyzers::PhaseChoice::kSteady);
   if (options.format == "json") {
     std::cout << render::ToJson(comparison);
@@ -55,7 +61,10 @@ int Run(const Options& options) {
     std::cout << render::ToTable(
         comparison, {.width = options.wide ? 0 : style.width, .colours = style.colours});
   }
-  return collected ? kPassed : kInconclusive;
+  const bool known =
+      std::all_of(comparison.sides().begin(), comparison.sides().end(),
+                  [](const report::Side& compared) { return compared.has_launches(); });
+  return known ? kPassed : kInconclusive;
 }
 
 }  // namespace
@@ -78,9 +87,10 @@ CLI::App* AddCompare(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
   compare->footer(
-      "Exit code: 0 compared, 3 nothing was collected in one of the two, 2 bad usage or "
-      "unreadable\n"
-      "input. A difference is no failure: hold a run to expectations with hotproof assert.");
+      "Exit code: 0 compared, 3 of one of the two no launch was seen and not everything was "
+      "collected,\n"
+      "2 bad usage or unreadable input. A difference is no failure: hold a run to expectations "
+      "with hotproof assert.");
   compare->callback([options, &exit_code] { exit_code = Run(*options); });
   return compare;
 }

@@ -5,8 +5,8 @@
 
 namespace hotproof::cli {
 
-// Adds the subcommand. When it is chosen, parsing runs it and sets `exit_code`: 0 compared, 3 one of the
-// runs has nothing to compare, 2 bad input.
+// Adds the subcommand. When it is chosen, parsing runs it and sets `exit_code`: 0 compared, 3 of
+// one of the runs no launch was seen and not everything was collected, 2 bad input.
 CLI::App* AddCompare(CLI::App& app, int& exit_code);
 
 }  // namespace hotproof::cli

@@ -102,8 +102,8 @@ class Values {
       }
       return absl::StrJoin(parts, ", ");
     }
-    if (!IsPresent(row)) return "-";
-    if (IsNumber()) return Format(NumberOf(row));
+    if (!IsPresent(row)) return OfNothing(row) ? "-" : Absent();
+    if (IsNumber()) return absl::StrCat(IsLeast(row) ? ">= " : "", Format(NumberOf(row)));
     if (field_->cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
       std::string name = reflection->GetEnum(row, field_)->name();
       std::replace(name.begin(), name.end(), '_', ' ');
@@ -128,7 +128,7 @@ class Values {
     });
   }
   std::string Title() const {
-    return IsSum() ? absl::StrCat(show_.title(), " ", time_unit_.name)
+    return IsSum()                           ? absl::StrCat(show_.title(), " ", time_unit_.name)
            : show_.unit() == Show::LAUNCH_NS ? absl::StrCat(show_.title(), " us")
                                              : show_.title();
   }
@@ -138,13 +138,30 @@ class Values {
   }
   std::string Total() const {
     double total = 0;
-    size_t known = 0;
+    size_t known = 0, of_nothing = 0;
+    bool least = false;
     for (const Message* row : rows_) {
       known += IsPresent(*row);
+      of_nothing += OfNothing(*row);
+      least |= IsLeast(*row);
       total += NumberOf(*row);
     }
     const size_t needed = show_.unit() == Show::DIFFERENCE_NS ? rows_.size() : 1;
-    return known >= needed ? Format(total) : "-";
+    if (known >= needed) return absl::StrCat(least ? ">= " : "", Format(total));
+    return of_nothing == rows_.size() ? "-" : Absent();
+  }
+  std::string Absent() const { return show_.absent().empty() ? "-" : show_.absent(); }
+  bool IsLeast(const Message& row) const {
+    return !show_.at_least().empty() &&
+           row.GetReflection()->GetBool(row,
+                                        row.GetDescriptor()->FindFieldByName(show_.at_least()));
+  }
+  // What the value would be of is known to be none.
+  bool OfNothing(const Message& row) const {
+    return std::any_of(show_.of().begin(), show_.of().end(), [&](const std::string& name) {
+      const FieldDescriptor* of = row.GetDescriptor()->FindFieldByName(name);
+      return row.GetReflection()->HasField(row, of) && row.GetReflection()->GetDouble(row, of) == 0;
+    });
   }
   const Show& show() const { return show_; }
   // Some value, not zero, is not that of `other`.
@@ -214,6 +231,12 @@ class Renderer {
            !message.GetReflection()->GetString(message, field).empty();
   }
 
+  static std::string Empty(const Message& message, const Show& show) {
+    const auto* all_known = message.GetDescriptor()->FindFieldByName(show.all_known());
+    const bool known = all_known == nullptr || message.GetReflection()->GetBool(message, all_known);
+    return known ? show.empty() : show.empty_unknown();
+  }
+
   void Section(const Message& message, const FieldDescriptor* field, const Show& show) {
     if (!text_.empty()) text_ += '\n';
     AddLine(Bold(show.title()));
@@ -221,7 +244,7 @@ class Renderer {
     for (int i = 0; i < message.GetReflection()->FieldSize(message, field); ++i) {
       rows.push_back(&message.GetReflection()->GetRepeatedMessage(message, field, i));
     }
-    if (rows.empty()) return AddLine("  " + show.empty());
+    if (rows.empty()) return AddLine("  " + Empty(message, show));
     if (show.style() == Show::LINES) {
       Paragraphs(field->message_type(), rows);
     } else {

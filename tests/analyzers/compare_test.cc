@@ -110,7 +110,7 @@ TEST(Compare, TimesOfFewerLaunchesAreNotCompared) {
   EXPECT_EQ(gemm.median_ratio(), 1);
   EXPECT_FALSE(gemm.has_difference_ns());
   EXPECT_FALSE(gemm.has_time_ratio());
-  EXPECT_THAT(gemm.notes(), ElementsAre("B: 4 timed"));
+  EXPECT_FALSE(gemm.after_at_least()) << "the counters tell all launches";
   EXPECT_EQ(result.sides(1).state(), report::Completeness::LOWER_BOUND);
   EXPECT_TRUE(result.sides(1).counts_exact());
   EXPECT_FALSE(result.sides(1).times_exact());
@@ -153,6 +153,8 @@ TEST(Compare, OtherDevicesAreSaid) {
       Of(kFlashinfer, "header { devices { id: 0 name: 'NVIDIA H200' } }" + launch);
   EXPECT_THAT(Compare(h100, h200).sides(0).caveats(), ElementsAre("on NVIDIA H100"));
   EXPECT_THAT(Compare(h200, h200).sides(0).caveats(), IsEmpty());
+  EXPECT_THAT(Compare(h200, Of(kFlashinfer, launch)).sides(0).caveats(), IsEmpty())
+      << "where a side has no device there is nothing to tell apart";
 }
 
 TEST(Compare, AGpuProcessWithoutATraceLeavesNoDifference) {
@@ -164,6 +166,70 @@ TEST(Compare, AGpuProcessWithoutATraceLeavesNoDifference) {
   EXPECT_FALSE(result.gemms(0).has_difference_ns());
   EXPECT_EQ(result.sides(1).coverage(), report::Process::PARTIAL);
   EXPECT_THAT(result.sides(1).caveats(), ElementsAre(HasSubstr("pid 7")));
+  EXPECT_EQ(result.sides(1).state(), report::Completeness::NOT_COLLECTED);
+  EXPECT_EQ(result.sides(1).launches(), 10);
+  EXPECT_TRUE(result.sides(1).at_least());
+  EXPECT_TRUE(result.gemms(0).after_at_least());
+  EXPECT_FALSE(result.gemms(0).before_at_least());
+  EXPECT_FALSE(result.counts_exact());
+}
+
+// The process that used the GPU has no trace, an API server beside it that launched nothing has
+// one.
+constexpr char kBesideIt[] =
+    "manifest { finished: true processes { pid: 100 gpu: true traced: true } processes { "
+    "pid: 7 gpu: true } }";
+
+TEST(Compare, WhatWasNotCollectedIsNotSaidNotToHaveRun) {
+  const std::string engine =
+      Of(kFlashinfer, "step { launch { site: 1 times: 10 } } step { launch { site: 2 times: 4 } }");
+  const report::Comparison result = Compare(engine, Of(kFlashinfer, "") + kBesideIt);
+  const report::Side& side = result.sides(1);
+  EXPECT_EQ(side.state(), report::Completeness::NOT_COLLECTED);
+  EXPECT_EQ(side.coverage(), report::Process::PARTIAL);
+  EXPECT_FALSE(side.has_launches());
+  EXPECT_FALSE(side.counts_exact());
+  EXPECT_FALSE(side.at_least());
+  ASSERT_EQ(result.kinds_size(), 2);
+  for (const report::Change* row : {&result.gemms(0), &result.paths(0), &result.kinds(0)}) {
+    EXPECT_TRUE(row->has_before_launches());
+    EXPECT_FALSE(row->has_after_launches()) << row->DebugString();
+    EXPECT_FALSE(row->has_difference_ns());
+  }
+}
+
+TEST(Compare, AFewLaunchesOfAKindDoNotMakeTheOthersZero) {
+  const std::string engine =
+      Of(kFlashinfer, "step { launch { site: 1 times: 10 } } step { launch { site: 2 times: 4 } }");
+  const report::Comparison result =
+      Compare(engine, Of(kFlashinfer, "step { launch { site: 2 } }") + kBesideIt);
+  EXPECT_EQ(result.sides(1).launches(), 1);
+  EXPECT_TRUE(result.sides(1).at_least());
+  EXPECT_FALSE(result.gemms(0).has_after_launches());
+  ASSERT_EQ(result.kinds_size(), 2);
+  EXPECT_EQ(result.kinds(1).kind(), "quant");
+  EXPECT_EQ(result.kinds(1).after_launches(), 1);
+  EXPECT_TRUE(result.kinds(1).after_at_least());
+}
+
+TEST(Compare, ATraceThatHoldsNothingIsNoFullCoverage) {
+  const std::string blind =
+      "trace { problem { kind: PROBLEM_OTHER_SUBSCRIBER } } manifest { finished: true processes { "
+      "pid: 100 gpu: true traced: true } }";
+  const report::Comparison result = Compare(blind, blind);
+  for (const report::Side& side : result.sides()) {
+    EXPECT_EQ(side.state(), report::Completeness::NOT_COLLECTED);
+    EXPECT_EQ(side.coverage(), report::Process::PARTIAL);
+    EXPECT_FALSE(side.has_launches());
+  }
+  EXPECT_FALSE(result.counts_exact());
+}
+
+TEST(Compare, WhereNothingRanThatIsKnown) {
+  const report::Comparison result = Compare(Of(kFlashinfer, ""), Of(kFlashinfer, ""));
+  EXPECT_TRUE(result.counts_exact());
+  EXPECT_TRUE(result.sides(0).has_launches());
+  EXPECT_EQ(result.sides(0).launches(), 0);
 }
 
 }  // namespace

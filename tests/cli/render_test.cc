@@ -104,20 +104,72 @@ TEST(Table, Differences) {
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
     sides { label: "A" run: "old" state: LOWER_BOUND caveats: "first" caveats: "second" }
     gemms { n: 1 k: 2 path: "x" before_launches: 3 after_launches: 4 difference_ns: -2500000 median_ratio: 1.184
-            notes: "A: 2 timed" notes: "B: mean 61.10 us" }
-    gemms { n: 1 k: 3 path: "x" before_launches: 3 after_launches: 4 difference_ns: 1000000 }
+            notes: "A: mean 2.00 us" notes: "B: mean 61.10 us" before_timed_launches: 3 after_timed_launches: 4 }
+    gemms { n: 1 k: 3 path: "x" before_launches: 3 after_launches: 4 difference_ns: 1000000
+            before_timed_launches: 3 after_timed_launches: 4 }
   )",
                                                             &comparison));
   const std::string table = ToTable(comparison, {.width = 0, .colours = false});
   EXPECT_THAT(table, HasSubstr("A  old  LOWER BOUND"));
   EXPECT_THAT(table, HasSubstr("\n    first\n    second\n"));
   EXPECT_THAT(table, HasSubstr("B-A ms"));
-  EXPECT_THAT(table, HasSubstr("1.18x  -2.500  A: 2 timed, B: mean 61.10 us"));
+  EXPECT_THAT(table, HasSubstr("1.18x  -2.500  A: mean 2.00 us, B: mean 61.10 us"));
   EXPECT_THAT(table, HasSubstr("+1.000"));
   EXPECT_THAT(table, HasSubstr("-1.500")) << "the total";
   comparison.mutable_gemms(1)->clear_difference_ns();
   EXPECT_THAT(ToTable(comparison, {.width = 0, .colours = false}), Not(HasSubstr("-2.500\n")))
       << "no total of a part";
+}
+
+report::Comparison Unequal(const std::string& after) {
+  report::Comparison comparison;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"(sides { label: "A" run: "old" state: COMPLETE launches: 12 }
+         gemms { path: "x" before_launches: 12 before_timed_launches: 12 before_time_ns: 2e6 before_median_ns: 5000 )" +
+          after,
+      &comparison));
+  return comparison;
+}
+
+TEST(Table, WhatIsNotKnownIsNoZero) {
+  const auto lines = [](const std::string& after) {
+    return ToTable(Unequal(after), {.width = 0, .colours = false});
+  };
+  const std::string unknown =
+      lines("} gemms { path: 'y' after_launches: 3 after_at_least: true after_timed_launches: 3 "
+            "before_launches: 0 after_time_ns: 1e6 after_median_ns: 7000 } "
+            "sides { label: 'B' run: 'cut' state: NOT_COLLECTED }");
+  EXPECT_THAT(unknown, HasSubstr("B  cut  NOT COLLECTED"));
+  EXPECT_THAT(unknown, HasSubstr("kernel launches ?\n"));
+  EXPECT_THAT(unknown, HasSubstr("  x             12           ?  5.00     ?  2.000      ?\n"));
+  EXPECT_THAT(unknown, HasSubstr("  y              0        >= 3     -  7.00      -  1.000\n"));
+  EXPECT_THAT(unknown, HasSubstr("                12        >= 3              2.000  1.000\n"));
+  EXPECT_THAT(unknown, Not(HasSubstr("timed")));
+}
+
+TEST(Table, ComparedTimesOfAPartAreSaidToBe) {
+  const auto at_120 = [](const std::string& after) {
+    return ToTable(Unequal(after + " }"), {.width = 120, .colours = false});
+  };
+  EXPECT_THAT(at_120("after_launches: 12 after_timed_launches: 12"), Not(HasSubstr("timed")));
+  const std::string part = at_120(
+      "after_launches: 12 after_timed_launches: 4 after_time_ns: 1e6 notes: 'A: mean 61.10 us' } "
+      "gemms { path: 'y' before_launches: 2 before_timed_launches: 2 after_launches: 2");
+  EXPECT_THAT(part, HasSubstr("B launches  B timed"));
+  EXPECT_THAT(part, Not(HasSubstr("A timed")));
+  EXPECT_THAT(part, HasSubstr("  x             12          12        4 "));
+  EXPECT_THAT(part, HasSubstr("  y              2           2        0 "));
+  EXPECT_THAT(part, HasSubstr("                14          14        4 ")) << "the total";
+  EXPECT_THAT(part, HasSubstr("times of B are of the launches in 'B timed' alone"));
+}
+
+TEST(Table, AnEmptyTableSaysNothingRanOnlyWhereThatIsKnown) {
+  report::Comparison comparison;
+  EXPECT_THAT(ToTable(comparison, {}), Not(HasSubstr("ran in either")));
+  EXPECT_THAT(ToTable(comparison, {}), HasSubstr("no GEMM was seen in either"));
+  comparison.set_counts_exact(true);
+  EXPECT_THAT(ToTable(comparison, {}), HasSubstr("no GEMM ran in either"));
+  EXPECT_THAT(ToTable(comparison, {}), HasSubstr("no kernel ran in either"));
 }
 
 TEST(Table, ColoursOnlyWhenAsked) {

@@ -191,6 +191,40 @@ class ReportTest(CliCase):
         blind = self.write('trace { problem { kind: PROBLEM_OTHER_SUBSCRIBER } }')
         self.check(INCONCLUSIVE, "compare", a, blind)
 
+    def test_compare_does_not_take_not_collected_for_not_run(self):
+        example = os.path.join(EXAMPLES, "vllm-0.25.1-default-m8")
+        [engine] = [path for path in glob.glob(example + "/*.hpt") if os.path.getsize(path) > 100_000]
+        gone, empty = (shutil.copytree(example, os.path.join(self.folder, name)) for name in ("gone", "empty"))
+        os.remove(os.path.join(gone, os.path.basename(engine)))
+        os.truncate(os.path.join(empty, os.path.basename(engine)), 0)
+        for damaged in gone, empty:
+            text = self.check(INCONCLUSIVE, "compare", example, damaged).stdout
+            self.assertRegex(text, "B  .*  NOT COLLECTED  coverage PARTIAL  kernel launches \\?\n")
+            self.assertRegex(text, "2,944  +\\? ")
+            self.assertNotRegex(text, "(?m)^ +on ")
+            both = self.check(INCONCLUSIVE, "compare", damaged, damaged).stdout
+            self.assertNotIn("ran in either", both)
+            side = json.loads(self.check(INCONCLUSIVE, "compare", example, damaged, "--format", "json").stdout)["sides"][1]
+            self.assertEqual((side["state"], side["countsExact"]), ("NOT_COLLECTED", False))
+            self.assertNotIn("launches", side)
+            self.check(INCONCLUSIVE, "compare", damaged, example)
+
+    def test_compare_says_what_it_leaves_out_of_a_run(self):
+        example = os.path.join(EXAMPLES, "vllm-0.25.1-default-m8")
+        [server] = [path for path in glob.glob(example + "/*.hpt") if os.path.getsize(path) <= 100_000]
+        sides = json.loads(self.check(0, "compare", server, example, "--format", "json").stdout)["sides"]
+        self.assertEqual(len(sides[0]["caveats"]), 1)
+        self.assertRegex(sides[0]["caveats"][0], "pid [0-9]+.*was not named: python3")
+        self.assertEqual(sides[1]["caveats"], [])
+
+    def test_compared_times_of_fewer_launches_are_said_to_be(self):
+        example = os.path.join(EXAMPLES, "vllm-0.25.1-deepgemm-m8")
+        text = self.run_hotproof("compare", example, example + "-cut-off", COLUMNS="120").stdout
+        [row, *_] = [line for line in text.splitlines() if "34816   5120" in line]
+        self.assertRegex(row, "2,944 +>= 2,944 +2,044 ")
+        self.assertIn("times of B are of the launches in 'B timed' alone", text)
+        self.assertLessEqual(max(len(line) for line in text.splitlines()), 120)
+
     def test_names_are_whole_in_a_pipe_and_with_wide(self):
         traces = self.write(SERVER)
         whole = "deep_gemm::NormalSchedulerInputSwapAB>"
