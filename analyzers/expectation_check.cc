@@ -1,5 +1,6 @@
 #include "analyzers/expectation_check.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <utility>
@@ -37,7 +38,7 @@ class Checker {
     const Bounds& bounds = expectation_.bounds;
     report::Check& check =
         Add(DecideLaunches(bounds, tally_.selected), LaunchesText(expectation_.selection),
-            BoundsText(bounds), absl::StrCat(tally_.selected.launches));
+            BoundsText(bounds), Known(absl::StrCat(tally_.selected.launches)));
     if (bounds.min) check.set_expected_min(Number(*bounds.min));
     if (bounds.max) check.set_expected_max(Number(*bounds.max));
     if (tally_.selected.evidence != Evidence::kNone)
@@ -67,7 +68,7 @@ class Checker {
     report::Check& check = Add(DecidePerReplay(expected, tally_.selected.evidence, tally_.graphs),
                                absl::StrCat(LaunchesText(expectation_.selection), " a replay"),
                                absl::StrCat("exactly ", expected),
-                               parts.empty() ? "no replay" : absl::StrJoin(parts, ", "));
+                               Known(parts.empty() ? "no replay" : absl::StrJoin(parts, ", ")));
     check.set_expected_min(Number(expected));
     check.set_expected_max(Number(expected));
     if (by_count.size() == 1) check.set_got_value(Number(by_count.begin()->first));
@@ -100,7 +101,7 @@ class Checker {
     std::string got = all == 0 ? absl::StrCat("no such ", Whole())
                                : absl::StrFormat("%.4f (%d of %.0f %s%s)", selected.launches / all,
                                                  selected.launches, all, Whole(), beside);
-    if (not_of_kind) got = "not known";
+    got = not_of_kind ? "not known" : Known(got);
     report::Check& check = Add(verdict, "share of launches", expectation_.share_text, got);
     SetLimit(*expectation_.share, &check);
     if (all > 0 && !not_of_kind) check.set_got_value(selected.launches / all);
@@ -155,9 +156,13 @@ class Checker {
 
   void AddPossible(uint64_t possible, const char* may, Why* why) const {
     if (possible == 0) return;
-    why->Add(absl::StrCat(possible, " more launches of unknown ", Unknown(), " ", may),
-             expectation_.selection.shape ? "ask by --kernel or --path, which need no shape" : "",
-             absl::StrCat("unknown_", absl::StrReplaceAll(Unknown(), {{" ", "_"}})));
+    why->Add(
+        absl::StrCat(possible, " more launches of unknown ", Unknown(), " ", may),
+        expectation_.selection.shape ? "ask by --kernel or --path, which need no shape"
+        : expectation_.selection.range
+            ? "use NVTX or hotproof_range_push in the program, or trace it with run --torch-ops"
+            : "",
+        absl::StrCat("unknown_", absl::StrReplaceAll(Unknown(), {{" ", "_"}})));
     if (expectation_.selection.code && !expectation_.selection.code->why_incomplete.empty())
       why->Add(expectation_.selection.code->why_incomplete, "", "code_not_read");
   }
@@ -170,6 +175,16 @@ class Checker {
                ? "GEMMs"
                : absl::StrCat("launches of kind ", std::string(catalog::KindName(*kind)));
   }
+
+  // Nothing was seen and that says nothing.
+  bool Nothing() const {
+    return tally_.steady + tally_.warmup == 0 &&
+           std::all_of(processes_.begin(), processes_.end(), [](const ProcessAnalysis* process) {
+             return process->completeness.completeness.state() ==
+                    report::Completeness::NOT_COLLECTED;
+           });
+  }
+  std::string Known(const std::string& got) const { return Nothing() ? "not known" : got; }
 
   static bool IsLeast(const RatioBound& bound) {
     return bound.op == RatioBound::Op::kGreaterEqual || bound.op == RatioBound::Op::kGreater;
@@ -190,7 +205,9 @@ class Checker {
     check.set_expectation(TitleOf(expectation_, quantity));
     check.set_expected(expected);
     check.set_got(got);
-    if (tally_.phased) {
+    if (Nothing()) {
+      // Zeros would be taken for counts.
+    } else if (tally_.phased) {
       check.set_steady_launches(Number(tally_.steady));
       check.set_warmup_launches(Number(tally_.warmup));
     } else {

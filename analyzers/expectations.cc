@@ -298,6 +298,26 @@ class Judge {
                                    "hotproof report lists them as kind other"));
   }
 
+  uint64_t LaunchesOf(Selection::NxK shape) const {
+    Selection gemms;
+    gemms.kind = catalog::Kind::kGemm;
+    gemms.shape = shape;
+    uint64_t launches = 0;
+    for (const ProcessAnalysis* process : launched_)
+      launches += TallyOf(gemms, *process, PhaseChoice::kAll).selected.launches;
+    return launches;
+  }
+
+  // N and K the wrong way round select nothing: 'never' would pass.
+  void WarnOfSwappedShape(const Selection& selection) {
+    if (!selection.shape || LaunchesOf(*selection.shape) > 0) return;
+    const auto [n, k] = *selection.shape;
+    const uint64_t swapped = LaunchesOf({k, n});
+    if (swapped == 0) return;
+    Warn(absl::StrCat("no GEMM of shape ", n, "x", k, " (NxK) was launched, but ", k, "x", n, " ran ",
+                      swapped, " times"));
+  }
+
   void Warn(const std::string& text) {
     report_.add_notes(text);
     report_.add_warnings(text);
@@ -310,6 +330,8 @@ class Judge {
     }
     for (const CompiledExpectation& expectation : expectations_.expect)
       WarnOfOtherKinds(expectation);
+    for (const CompiledExpectation& expectation : expectations_.expect)
+      WarnOfSwappedShape(expectation.selection);
     NoteUnknownKinds();
     if (coverage_.state == report::Process::NOT_CHECKED) {
       Warn("coverage not checked: no manifest of hotproof run, so a process that left no trace is not "

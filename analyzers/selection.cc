@@ -171,6 +171,12 @@ Evidence CountsEvidence(const ProcessAnalysis& process, PhaseChoice phase) {
                                     : process.completeness.counts_steady;
 }
 
+// Without what was followed already.
+std::string AdviceIn(PhaseChoice phase, const std::string& advice) {
+  if (phase != PhaseChoice::kAll) return advice;
+  return advice == "use --phase all" ? "" : absl::StrReplaceAll(advice, {{"use --phase all, or ", ""}});
+}
+
 // Why the evidence for counts (or times) is not exact; empty, if it is.
 Why WhyUncertain(const ProcessAnalysis& process, PhaseChoice phase, bool of_times) {
   using report::Completeness;
@@ -192,7 +198,7 @@ Why WhyUncertain(const ProcessAnalysis& process, PhaseChoice phase, bool of_time
     why.Add(reason.count() > 0
                 ? absl::StrCat(reason.detail(), " (", WithThousands(reason.count()), ")")
                 : reason.detail(),
-            problem == problems.end() ? "" : problem->advice(), reason.name());
+            problem == problems.end() ? "" : AdviceIn(phase, problem->advice()), reason.name());
   }
   if (of_times && completeness.state() == Completeness::COUNTED) {
     why.Add("launches were counted, their execution was not observed",

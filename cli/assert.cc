@@ -173,6 +173,14 @@ int BadInput(const Options& options, const std::string& what) {
   return kBadInput;
 }
 
+// Whether there is no other file in the way: a line that does not parse may name anything.
+bool MayBeJunit(const std::string& path) {
+  std::ifstream file(path);
+  std::string start(5, ' ');
+  if (!file || !file.read(start.data(), 5)) return true;
+  return start == "<?xml";
+}
+
 bool AsksForTimes(const analyzers::CompiledExpectations& expectations) {
   return std::any_of(expectations.expect.begin(), expectations.expect.end(),
                      [](const auto& expectation) { return expectation.time_share.has_value(); });
@@ -245,6 +253,17 @@ int Run(const Options& options) {
 }
 
 }  // namespace
+
+void WrongUsageOfAssert(int argc, const char* const* argv, const std::string& what) {
+  const std::string flag = "--junit";
+  for (int i = 1; i < argc && std::string(argv[i]) != "--"; ++i) {
+    const std::string argument = argv[i];
+    std::string path;
+    if (argument == flag && i + 1 < argc && argv[i + 1][0] != '-') path = argv[i + 1];
+    if (argument.starts_with(flag + "=")) path = argument.substr(flag.size() + 1);
+    if (!path.empty() && MayBeJunit(path)) WriteFile(path, ErrorAsJunit(what));
+  }
+}
 
 CLI::App* AddAssert(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();

@@ -53,6 +53,8 @@ int main(int argc, char** argv) {
       std::cerr << "; usage: hotproof run -o DIR -- COMMAND...";
     }
     std::cerr << "\n";
+    if (!chosen.empty() && chosen[0]->get_name() == "assert")
+      hotproof::cli::WrongUsageOfAssert(argc, argv, error.what());
     return 2;
   }
   std::cout.flush();

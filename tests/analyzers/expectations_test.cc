@@ -329,6 +329,31 @@ TEST(Assert, AFailureOfTooManyShowsWhatWasCounted) {
   EXPECT_EQ(near("path: 'flashinfer' share: '>=0.99'"), "nvjet:5 ") << "the rest";
 }
 
+TEST(Assert, AShapeTheWrongWayRoundIsSaid) {
+  const auto notes = [](const std::string& expectation) {
+    return Check(Trace(kServer), "expect { " + expectation + " }").warnings();
+  };
+  const auto said = testing::Contains(HasSubstr("34816x5120 ran 256 times"));
+  EXPECT_THAT(notes("shape: '5120x34816' max_launches: 0"), said);
+  EXPECT_THAT(notes("shape: '34816x5120' min_launches: 1"), testing::Not(said));
+  EXPECT_THAT(notes("shape: '64x64' max_launches: 0"), testing::Not(said));
+}
+
+TEST(Assert, WhatIsNotKnownIsNotZero) {
+  const AssertReport blind = Check(Trace("problem { kind: PROBLEM_OTHER_SUBSCRIBER }"),
+                                   R"(expect { kernel: "k" max_launches: 0 } phase: ALL)");
+  EXPECT_EQ(blind.checks(0).got(), "not known");
+  EXPECT_FALSE(blind.checks(0).has_steady_launches());
+  EXPECT_FALSE(blind.checks(0).has_unphased_launches());
+}
+
+TEST(Assert, UnknownRangesSayWhatToDo) {
+  const AssertReport report =
+      Check(Trace(kServer), R"(expect { range: "mlp" min_launches: 1 })");
+  EXPECT_EQ(report.verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(report.checks(0).advice(), HasSubstr("--torch-ops"));
+}
+
 TEST(Compile, ExpectationsThatAreNoneOrCouldNeverFail) {
   EXPECT_THAT(Error(""), HasSubstr("nothing is expected"));
   EXPECT_THAT(Error(R"(expect { kernel: "k" })"), HasSubstr("nothing is expected of kernel /k/"));

@@ -152,6 +152,27 @@ class AssertTest(CliCase):
         case, _ = self.junit_case(junit, tests=1, failures=0, errors=1)
         self.assertIn("/nowhere", case.find("error").get("message"))
 
+    def test_wrong_usage_replaces_an_earlier_junit_file(self):
+        junit = os.path.join(self.folder, "junit.xml")
+        traces = self.write(SERVER)
+        good = "assert", traces, "--path", "flashinfer", "--launches", "256", "--junit", junit
+        for wrong in (["--frob"], ["--min-launches", "-1"], ["--phase", "bad"], ["--format", "xml"], ["--share"],
+                      ["--expect", "a", "--expect", "b"]):
+            with self.subTest(wrong=wrong):
+                self.check(PASS, *good)
+                self.check(BAD, *good, *wrong)
+                case, _ = self.junit_case(junit, tests=1, failures=0, errors=1)
+                self.assertEqual(case.find("error").get("type"), "BAD_INPUT")
+        self.check(PASS, *good)
+        self.check(BAD, "assert", "--path", "flashinfer", "--launches", "256", f"--junit={junit}")
+        self.junit_case(junit, tests=1, failures=0, errors=1)
+        other = os.path.join(self.folder, "other.hpt")
+        with open(other, "w") as file:
+            file.write("no JUnit")
+        self.check(BAD, "assert", traces, "--frob", "--junit", other)
+        with open(other) as file:
+            self.assertEqual(file.read(), "no JUnit")
+
     def test_an_unset_variable_is_no_expectation(self):
         traces = self.write(SERVER)
         for flag in ("--kernel", "--path", "--shape", "--kind", "--share", "--time-share", "--expect"):
