@@ -225,7 +225,7 @@ Shape ShapeOf(const trace::Site& site, const KernelEvidence& kernel, const trace
   if (!why.empty()) return refuse(std::move(why));
 
   bool contradicts_name = false;
-  const Shape mapped = FromTensorMaps(site, kernel.kernel_class, named, tables, &contradicts_name);
+  Shape mapped = FromTensorMaps(site, kernel.kernel_class, named, tables, &contradicts_name);
   if (contradicts_name) return refuse("tensor maps contradict the dims in the kernel's name");
   if (mapped.complete()) {
     if (!Agree(shape, mapped) && !Agree(Exchanged(shape), mapped)) {
@@ -238,6 +238,12 @@ Shape ShapeOf(const trace::Site& site, const KernelEvidence& kernel, const trace
     return refuse(absl::StrCat("arguments say ", Text(shape), ", the kernel's name ", Text(named)));
   }
   const Shape called = FromLibraryCall(site);
+  // A row and a column are the same bytes: the library may take one for the other.
+  if (called.m == 1u || called.n == 1u) {
+    for (Shape* const other : {&shape, &mapped}) {
+      if (!Agree(*other, called) && Agree(Exchanged(*other), called)) *other = Exchanged(*other);
+    }
+  }
   if (!Agree(shape, called) || (mapped.complete() && !Agree(mapped, called))) {
     return refuse(absl::StrCat("arguments or tensor maps say ",
                                Text(shape.complete() ? shape : mapped), ", ",

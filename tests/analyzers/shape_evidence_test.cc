@@ -245,6 +245,18 @@ TEST_F(Arguments, ContradictedByTensorMapsCallOrNameAreNotUsed) {
   EXPECT_EQ(contradiction_, "arguments do not fit layout custom.fp8_gemm: m would be 0");
 }
 
+// 616 x 1 x 64 as 1 x 616 x 64 by nvjet on an H200.
+TEST_F(Arguments, OfAVectorMayBeExchangedAgainstTheCall) {
+  Put({1, 616, 64});
+  *site_.mutable_library_call() = Call(1, 616, 64);
+  EXPECT_EQ(Read(), (Shape{616, 1, 64, Provenance::kArguments}));
+  EXPECT_EQ(contradiction_, "");
+  *site_.mutable_library_call() = Call(2, 616, 64);
+  EXPECT_EQ(Read(), Shape());
+  Put({2, 616, 64});
+  EXPECT_EQ(Read(), Shape()) << "a matrix's sides are no matter of taste";
+}
+
 TEST_F(Arguments, ThatWereMaskedSayNothing) {
   site_.add_masked_offsets(0);
   EXPECT_EQ(Read(), Shape());

@@ -16,15 +16,19 @@ def key(row):
     return row["m"], row["n"], row["k"], row.get("batch", 1)
 
 
-def pop_parts(recorded, row):
-    """Of a library that splits M over launches: the rows of this N and K, if their M add up to what was asked."""
-    keys = [k for k in recorded if k[1:] == (row["n"], row["k"], row["batch"]) and k[0] <= row["m"]]
-    found = [r for k in keys for r in recorded[k] if r["path"] in row["paths"]]
-    if sum(r["m"] * r["launches"] for r in found) != row["m"] * row["launches"]:
-        return []
-    for k in keys:
-        del recorded[k]
-    return [{**row, "path": row["paths"][0], "kernel": ""}] if found else []
+def pop_parts(recorded, row, asked, added_up):
+    """Of a library that splits M over launches: all rows of this N and K, if their M add up to what was asked."""
+    same = [r for r in asked if r.get("in_parts") and all(r[d] == row[d] for d in ("n", "k", "batch", "paths"))]
+    product = row["n"], row["k"], row["batch"], *row["paths"]
+    if product not in added_up:
+        most = max(r["m"] for r in same)
+        keys = [k for k in recorded if k[1:] == (row["n"], row["k"], row["batch"]) and k[0] <= most]
+        found = [r for k in keys for r in recorded[k] if r["path"] in row["paths"]]
+        added_up[product] = (sum(r["m"] * r["launches"] for r in found) ==
+                             sum(r["m"] * r["launches"] for r in same))
+        for k in keys if added_up[product] else ():
+            del recorded[k]
+    return [{**row, "path": row["paths"][0], "kernel": ""}] if added_up[product] else []
 
 
 def kernels(found, paths):
@@ -45,6 +49,7 @@ def compare(asked, report):
         else:
             unknown[row["path"]] += row["launches"]
     result = collections.defaultdict(collections.Counter)
+    added_up = {}
     for row in asked:
         if row["m"] is None:  # nothing on the host tells: any launch of these libraries without a shape
             counts, left = result[row["library"]], row["launches"]
@@ -55,7 +60,7 @@ def compare(asked, report):
                 counts["groups in device memory"] += taken
             counts["not recorded"] += left
             continue
-        found = pop_parts(recorded, row) if row.get("in_parts") else recorded.pop(key(row), [])
+        found = pop_parts(recorded, row, asked, added_up) if row.get("in_parts") else recorded.pop(key(row), [])
         counts = result[row["library"]]
         by_kernel = kernels(found, row["paths"])
         launches = sum(by_kernel.values())

@@ -57,6 +57,10 @@ class CompareShapes(unittest.TestCase):
             rows = [{"m": m, "n": 64, "k": 128, "path": "marlin", "kernel": "m", "launches": 600} for m in parts]
             return " ".join(compare_shapes.verdict(*compare_shapes.compare(asked, {"gemms": rows})))
         self.assertEqual("", verdict(384, 12))
+        asked.append({**asked[0], "m": 12})
+        self.assertEqual("", verdict(384, 12, 12))
+        self.assertIn("launches without their shape", verdict(384, 12))
+        asked.pop()
         self.assertIn("nobody asked for 384", verdict(384, 13))
         self.assertIn("600 launches without their shape", verdict(384))
 
