@@ -1,5 +1,6 @@
 #include "tests/tracer/fake_driver.h"
 
+#include <atomic>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -36,7 +37,7 @@ CUresult FuncName(const char** name, CUfunction f) {
   return CUDA_SUCCESS;
 }
 CUresult PointerAttribute(void* data, CUpointer_attribute, CUdeviceptr address) {
-  ++state.address_questions;
+  std::atomic_ref(state.address_questions).fetch_add(1);  // on any thread
   if (!state.device_addresses.contains(address)) return CUDA_ERROR_INVALID_VALUE;
   *static_cast<unsigned*>(data) = CU_MEMORYTYPE_DEVICE;
   return CUDA_SUCCESS;
