@@ -1,9 +1,9 @@
 #include "tests/tracer/fake_driver.h"
 
-#include <atomic>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <filesystem>
 
 namespace hotproof::tracer {
