@@ -33,8 +33,10 @@ struct LaunchDescription : KernelAttributes {
   bool per_thread_stream = false;  // a *_ptsz entry point
 };
 
-// The driver entry points that launch kernels, eagerly or into a capture.
+// The driver entry points that launch kernels, eagerly or into a capture, but for the two that nearly
+// everyone uses.
 bool IsKernelLaunchSlow(CUpti_CallbackId cbid);
+// All of them.
 inline bool IsKernelLaunch(CUpti_CallbackId cbid) {
   return cbid == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel ||
          cbid == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx || IsKernelLaunchSlow(cbid);
