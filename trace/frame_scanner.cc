@@ -34,7 +34,7 @@ void FrameScanner::AddIssue(ReadIssue::Kind kind, uint64_t offset, uint64_t lost
   issues_.push_back({kind, offset, lost_bytes, std::move(detail)});
 }
 
-FrameScanner::Result FrameScanner::ReadHead(uint64_t offset, Chunk& head, uint64_t& frame_bytes) {
+FrameScanner::Result FrameScanner::ReadMessage(uint64_t offset, uint64_t& frame_bytes) {
   size_t want = FileWindow::kStepBytes;
   std::string_view view = window_.At(offset, want);
   if (view.substr(0, kMagic.size()) != kMagic.substr(0, std::min(kMagic.size(), view.size()))) {
@@ -66,12 +66,15 @@ FrameScanner::Result FrameScanner::ReadHead(uint64_t offset, Chunk& head, uint64
   }
   const std::string_view message = decoder_.message();
   if (HasColumns(message)) return Result::kOrphanColumns;
-  head.Clear();
-  if (message.size() > kMaxHeadBytes ||
-      !head.ParseFromArray(message.data(), static_cast<int>(message.size()))) {
-    return Result::kDamaged;
-  }
-  return Result::kHead;
+  return message.size() > kMaxHeadBytes ? Result::kDamaged : Result::kHead;
+}
+
+FrameScanner::Result FrameScanner::ReadHead(uint64_t offset, Chunk& head, uint64_t& frame_bytes) {
+  const Result result = ReadMessage(offset, frame_bytes);
+  if (result != Result::kHead) return result;
+  const std::string_view message = decoder_.message();
+  const bool parsed = head.ParseFromArray(message.data(), static_cast<int>(message.size()));
+  return parsed ? Result::kHead : Result::kDamaged;
 }
 
 uint64_t FrameScanner::FindMagic(uint64_t offset) {
@@ -82,6 +85,12 @@ uint64_t FrameScanner::FindMagic(uint64_t offset) {
     if (found != std::string_view::npos) return offset + found;
     if (view.size() < kStepBytes) return file_.size_bytes();
   }
+}
+
+std::optional<std::string_view> FrameScanner::HeadBytesAt(uint64_t offset) {
+  uint64_t frame_bytes = 0;
+  if (ReadMessage(offset, frame_bytes) != Result::kHead) return std::nullopt;
+  return decoder_.message();
 }
 
 std::optional<Chunk> FrameScanner::HeadAt(uint64_t offset) {

@@ -32,12 +32,16 @@ class FrameScanner {
   std::optional<ScannedChunk> Next();
   // The head at `offset`, which Next found there.
   std::optional<Chunk> HeadAt(uint64_t offset);
+  // The same as the bytes of its message, for who needs little of it; valid until the next call.
+  std::optional<std::string_view> HeadBytesAt(uint64_t offset);
   // Nothing but an incomplete first frame: a trace whose process ended early, for all one can tell.
   bool only_torn() const { return heads_ == 0 && only_torn_; }
 
  private:
   enum class Result { kHead, kOrphanColumns, kIncomplete, kDamaged };
 
+  // Leaves the head's message in `decoder_`.
+  Result ReadMessage(uint64_t offset, uint64_t& frame_bytes);
   Result ReadHead(uint64_t offset, Chunk& head, uint64_t& frame_bytes);
   void TakeColumns(ScannedChunk& chunk);
   // The next place after `offset` where a frame may begin, or the end of the file.

@@ -9,7 +9,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "proto/trace.pb.h"
+#include "protozero/pbf_reader.hpp"
 #include "trace/frame_scanner.h"
+#include "trace/wire_fields.h"
 
 namespace hotproof::trace {
 
@@ -62,11 +65,29 @@ void KeepNewestFiles(std::vector<std::string>& paths) {
 std::optional<FileStart> StartOf(const File& file) {
   std::vector<ReadIssue> ignored;
   FrameScanner scanner(file, ignored);
-  const std::optional<Chunk> head = scanner.HeadAt(0);
-  if (!head) return std::nullopt;
-  return FileStart{.segment = std::max(head->continuation().segment(), 1u),
-                   .pid = head->header().pid(),
-                   .process_start_ticks = head->header().process_start_ticks()};
+  const auto bytes = scanner.HeadBytesAt(0);
+  if (!bytes) return std::nullopt;
+  // The first head holds all tables, too: of those nothing is parsed here.
+  uint32_t segment = 1;
+  Header header;
+  try {
+    protozero::pbf_reader head(bytes->data(), bytes->size());
+    while (head.next()) {
+      if (head.tag() == wire::kHeader) {
+        if (!header.MergeFromString(head.get_view().to_string())) return std::nullopt;
+      } else if (head.tag() == wire::kContinuation) {
+        protozero::pbf_reader continuation = head.get_message();
+        while (continuation.next(Continuation::kSegmentFieldNumber)) {
+          segment = std::max(continuation.get_uint32(), 1u);
+        }
+      } else {
+        head.skip();
+      }
+    }
+  } catch (const protozero::exception&) {
+    return std::nullopt;
+  }
+  return FileStart{segment, header.pid(), header.process_start_ticks()};
 }
 
 }  // namespace hotproof::trace
