@@ -6,6 +6,7 @@
 namespace hotproof::analyzers {
 
 void Durations::Add(uint32_t block, const uint64_t* counts) {
+  if (blocks_.size() <= block) blocks_.resize(block + 1);
   std::vector<uint64_t>& mine = blocks_[block];
   mine.resize(DurationBucket::kPerBlock);
   for (uint32_t i = 0; i < DurationBucket::kPerBlock; ++i) {

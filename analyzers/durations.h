@@ -48,7 +48,7 @@ class Durations {
 
  private:
   uint64_t count_ = 0;
-  std::array<std::vector<uint64_t>, DurationBucket::kBlocks> blocks_;
+  std::vector<std::vector<uint64_t>> blocks_;  // by power of two, up to the longest
 };
 
 // One histogram for each of many sites, filled record by record on one thread. Memory: 16 bytes a

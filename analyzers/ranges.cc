@@ -26,10 +26,11 @@ report::Range ConstantsOf(const TraceIndex& index, uint32_t site, const std::str
 
 }  // namespace
 
+bool Ranges::Any(const ProcessAnalysis& process) { return RangeIndex(*process.index).any(); }
+
 void Ranges::Merge(const ProcessAnalysis& process) {
   const TraceIndex& index = *process.index;
   const RangeIndex ranges(index);
-  any_ |= ranges.any();
   absl::flat_hash_map<uint64_t, uint32_t> row_of;  // by range and site
   for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
     const uint32_t site = index.site_of_slot(slot), range = ranges.range_of_slot(slot);
@@ -54,7 +55,6 @@ void Ranges::Merge(const ProcessAnalysis& process) {
 }
 
 void Ranges::Finish(uint64_t all_exclusive_ns, report::Report* report) const {
-  if (!any_) return;
   std::vector<const Row*> sorted;
   for (const Row& row : rows_) {
     const Sums& sums = row.sums;

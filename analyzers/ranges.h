@@ -1,6 +1,5 @@
 // What ran in which named range: a row per range and GEMM shape, path and kernel (other kernels: per range
-// and kernel), over all processes. Nothing at all where no launch was in a range; otherwise its rows add up
-// to all launches, those in no range included.
+// and kernel), over all processes. Its rows add up to all launches, those in no range included.
 #pragma once
 
 #include <string>
@@ -18,6 +17,8 @@ class Ranges {
  public:
   explicit Ranges(PhaseChoice phase) : phase_(phase) {}
 
+  // Whether any launch of the process was in a range.
+  static bool Any(const ProcessAnalysis& process);
   void Merge(const ProcessAnalysis& process);
   // `all_exclusive_ns`: of all kernels of all processes.
   void Finish(uint64_t all_exclusive_ns, report::Report* report) const;
@@ -33,7 +34,6 @@ class Ranges {
     Sums sums;
   };
   PhaseChoice phase_;
-  bool any_ = false;
   absl::flat_hash_map<std::string, uint32_t> row_by_key_;
   std::vector<Row> rows_;
 };

@@ -249,6 +249,8 @@ report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Cov
   Kernels kernels(phase);
   Kinds kinds(phase);
   Ranges ranges(phase);
+  // Where no launch was in one, there is no such table.
+  const bool any_range = std::any_of(processes.begin(), processes.end(), &Ranges::Any);
   uint64_t all_launches = 0, all_exclusive_ns = 0;
   for (const ProcessAnalysis& process : processes) {
     AddProcess(process, coverage, phase, &report);
@@ -256,7 +258,7 @@ report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Cov
     hot_path.Merge(process);
     kernels.Merge(process);
     kinds.Merge(process);
-    ranges.Merge(process);
+    if (any_range) ranges.Merge(process);
     for (uint32_t slot = 0; slot < process.index->slot_count(); ++slot) {
       all_launches += LaunchesIn(process, slot, phase);
       all_exclusive_ns += TimesIn(process, slot, phase).exclusive_ns;
