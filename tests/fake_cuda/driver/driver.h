@@ -69,7 +69,8 @@ const char* FunctionName(CUfunction function_or_kernel);
 // The function itself, or the kernel's function in the current context (loading its library's
 // module).
 CUfunction ResolveFunction(CUfunction function_or_kernel);
-std::vector<uint8_t> GatherArguments(const KernelInfo& info, void** kernel_params, void** extra);
+// Into `to`, KernelInfo::parameter_bytes of them.
+void GatherArguments(const KernelInfo& info, void** kernel_params, void** extra, uint8_t* to);
 void UnloadAllModules(CUcontext context);
 void ReportModule(CUpti_CallbackId id, CUmodule module);
 
@@ -91,7 +92,7 @@ uint64_t ContextBusyUntilNs(CUcontext context);
 // --------------------------------------------------------------------
 
 // How a kernel runs: its effect on memory happens at once, its times are the model's.
-uint64_t RunKernel(const KernelInfo& info, const std::vector<uint8_t>& arguments);  // duration, ns
+uint64_t RunKernel(const KernelInfo& info, const uint8_t* arguments);  // duration, ns
 // Starts after `after_ns` and after what the stream already has; returns the end.
 uint64_t Enqueue(CUstream stream, Work& work, uint64_t duration_ns, uint64_t after_ns = 0);
 

@@ -13,11 +13,11 @@ constexpr uint64_t kLaunchLatencyNs = 2000;
 constexpr uint64_t kGapNs = 200;
 constexpr uint64_t kKernelNs = 600, kSpreadNs = 400;
 
-uint64_t Argument(const KernelInfo& info, const std::vector<uint8_t>& bytes, size_t index) {
+uint64_t Argument(const KernelInfo& info, const uint8_t* bytes, size_t index) {
   uint64_t value = 0;
   if (index >= info.parameters.size()) return 0;
   const Parameter& p = info.parameters[index];
-  memcpy(&value, bytes.data() + p.offset, std::min<size_t>(p.size, sizeof value));
+  memcpy(&value, bytes + p.offset, std::min<size_t>(p.size, sizeof value));
   return value;
 }
 
@@ -32,7 +32,7 @@ bool Contains(const char* name, const char* word) { return strstr(name, word) !=
 
 }  // namespace
 
-uint64_t RunKernel(const KernelInfo& info, const std::vector<uint8_t>& arguments) {
+uint64_t RunKernel(const KernelInfo& info, const uint8_t* arguments) {
   const uint64_t first = Argument(info, arguments, 0), second = Argument(info, arguments, 1);
   if (Contains(info.name, "count") || Contains(info.name, "pdl"))
     __atomic_fetch_add(reinterpret_cast<uint64_t*>(first), 1, __ATOMIC_RELAXED);

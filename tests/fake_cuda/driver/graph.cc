@@ -93,7 +93,9 @@ CUresult FillKernel(CUgraphNode_st& node, const CUDA_KERNEL_NODE_PARAMS& params)
   node.kernel = params;
   node.kernel.func = function;
   node.kernel.kernelParams = node.kernel.extra = nullptr;
-  node.arguments = GatherArguments(*function->info, params.kernelParams, params.extra);
+  std::vector<uint8_t> arguments(function->info->parameter_bytes);  // the given ones may be the node's
+  GatherArguments(*function->info, params.kernelParams, params.extra, arguments.data());
+  node.arguments = std::move(arguments);
   return CUDA_SUCCESS;
 }
 

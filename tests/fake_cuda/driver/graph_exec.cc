@@ -68,7 +68,7 @@ bool RunNode(CUgraphNode node, Work& work, uint64_t& duration_ns) {
   switch (node->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: {
       const KernelInfo& info = *node->kernel.func->info;
-      duration_ns = RunKernel(info, node->arguments);
+      duration_ns = RunKernel(info, node->arguments.data());
       work.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
       work.name = info.name;
       const unsigned grid[] = {node->kernel.gridDimX, node->kernel.gridDimY, node->kernel.gridDimZ};

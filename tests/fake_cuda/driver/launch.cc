@@ -47,8 +47,14 @@ CUresult Run(const Launch& launch, bool per_thread) {
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (stream->capture != nullptr) return Capture(stream, launch);
   ReportModule(CUPTI_CBID_RESOURCE_MODULE_PROFILED, function->module);
-  const uint64_t duration = RunKernel(
-      *function->info, GatherArguments(*function->info, launch.kernel_params, launch.extra));
+  // As in a driver no memory is asked for: what malloc costs depends on who else uses it, tracers
+  // too.
+  const KernelInfo& info = *function->info;
+  uint8_t small[4096];
+  std::vector<uint8_t> large(info.parameter_bytes > sizeof small ? info.parameter_bytes : 0);
+  uint8_t* const arguments = large.empty() ? small : large.data();
+  GatherArguments(info, launch.kernel_params, launch.extra, arguments);
+  const uint64_t duration = RunKernel(info, arguments);
   static std::atomic<int64_t> grid_id{0};
   Work work = {};
   work.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
@@ -94,7 +100,15 @@ Launch FromConfig(const CUlaunchConfig& c, CUfunction f, void** params, void** e
 
 // What cuFuncSetBlockShape left in the function, on the null stream.
 Launch Legacy(CUfunction f, unsigned width, unsigned height) {
-  return {f, {width, height, 1}, {f->block[0], f->block[1], f->block[2]}, 0, nullptr, nullptr, nullptr, {}, 0};
+  return {f,
+          {width, height, 1},
+          {f->block[0], f->block[1], f->block[2]},
+          0,
+          nullptr,
+          nullptr,
+          nullptr,
+          {},
+          0};
 }
 
 CUresult Finish(Call& call, CUresult result) {
@@ -162,7 +176,8 @@ FAKE_EXPORT CUresult cuLaunch(CUfunction f) {
 
 FAKE_EXPORT CUresult cuLaunchGrid(CUfunction f, int width, int height) {
   LAUNCH_CALL(cuLaunchGrid, f, f, width, height);
-  return Finish(call, Run(Legacy(f, static_cast<unsigned>(width), static_cast<unsigned>(height)), false));
+  return Finish(call,
+                Run(Legacy(f, static_cast<unsigned>(width), static_cast<unsigned>(height)), false));
 }
 
 // One launch a device, all under one correlation id; each stream in a context of its own.

@@ -159,12 +159,12 @@ CUfunction ResolveFunction(CUfunction f) {
   return IsKernel(kernel) ? KernelsFunction(kernel) : nullptr;
 }
 
-std::vector<uint8_t> GatherArguments(const KernelInfo& info, void** kernel_params, void** extra) {
-  std::vector<uint8_t> bytes(info.parameter_bytes);
+void GatherArguments(const KernelInfo& info, void** kernel_params, void** extra, uint8_t* to) {
+  memset(to, 0, info.parameter_bytes);
   if (kernel_params != nullptr) {
     for (size_t i = 0; i < info.parameters.size(); ++i)
-      memcpy(bytes.data() + info.parameters[i].offset, kernel_params[i], info.parameters[i].size);
-    return bytes;
+      memcpy(to + info.parameters[i].offset, kernel_params[i], info.parameters[i].size);
+    return;
   }
   const void* buffer = nullptr;
   size_t size = 0;
@@ -172,9 +172,7 @@ std::vector<uint8_t> GatherArguments(const KernelInfo& info, void** kernel_param
     if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = extra[i + 1];
     if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *static_cast<size_t*>(extra[i + 1]);
   }
-  if (buffer != nullptr && !bytes.empty())
-    memcpy(bytes.data(), buffer, std::min(size, bytes.size()));
-  return bytes;
+  if (buffer != nullptr) memcpy(to, buffer, std::min(size, info.parameter_bytes));
 }
 
 void UnloadAllModules(CUcontext context) {
