@@ -3,23 +3,6 @@
 #include "cupti_tracer/core/launch_params.h"
 
 namespace hotproof::tracer {
-namespace {
-
-// All versions of CUDA_KERNEL_NODE_PARAMS begin with these members.
-template <typename NodeParams>
-void FromNodeParams(const NodeParams& p, LaunchDescription& d) {
-  d.function = p.func;
-  if constexpr (requires { p.kern; }) {
-    if (d.function == nullptr) d.function = reinterpret_cast<CUfunction>(p.kern);
-  }
-  SetDims(d.grid, p.gridDimX, p.gridDimY, p.gridDimZ);
-  SetDims(d.block, p.blockDimX, p.blockDimY, p.blockDimZ);
-  d.dynamic_shared_bytes = p.sharedMemBytes;
-  d.kernel_params = p.kernelParams;
-  d.extra = p.extra;
-}
-
-}  // namespace
 
 bool IsKernelLaunchSlow(CUpti_CallbackId cbid) {
   switch (cbid) {
@@ -72,43 +55,30 @@ LaunchDescription DescribeLaunch(CUpti_CallbackId cbid, const void* params, cons
   if (DescribeUsualLaunch(cbid, params, d)) return d;
   switch (cbid) {
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
-      FromPlainLaunch<cuLaunchCooperativeKernel_params>(params, d);
+      ReadCall<cuLaunchCooperativeKernel_params>(params, d);
       d.cooperative = true;
       break;
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz:
-      FromPlainLaunch<cuLaunchCooperativeKernel_ptsz_params>(params, d);
+      ReadCall<cuLaunchCooperativeKernel_ptsz_params>(params, d);
       d.cooperative = d.per_thread_stream = true;
       break;
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernelMultiDevice: {
       const auto& all = *static_cast<const cuLaunchCooperativeKernelMultiDevice_params*>(params);
-      const CUDA_LAUNCH_PARAMS& p = all.launchParamsList[index];
-      d.function = p.function;
-      SetDims(d.grid, p.gridDimX, p.gridDimY, p.gridDimZ);
-      SetDims(d.block, p.blockDimX, p.blockDimY, p.blockDimZ);
-      d.dynamic_shared_bytes = p.sharedMemBytes;
-      d.stream = p.hStream;
-      d.kernel_params = p.kernelParams;
+      ReadLaunch(all.launchParamsList[index], d);
       d.cooperative = true;
       if (all.numDevices > 1) d.symbol_name = nullptr;  // the callback names one of several
       break;
     }
     case CUPTI_DRIVER_TRACE_CBID_cuLaunch:
-      d.function = static_cast<const cuLaunch_params*>(params)->f;
+      ReadCall<cuLaunch_params>(params, d);
       SetDims(d.grid, 1, 1, 1);
       break;
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid: {
-      const auto& p = *static_cast<const cuLaunchGrid_params*>(params);
-      d.function = p.f;
-      SetDims(d.grid, static_cast<uint32_t>(p.grid_width), static_cast<uint32_t>(p.grid_height), 1);
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid:
+      ReadCall<cuLaunchGrid_params>(params, d);
       break;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync: {
-      const auto& p = *static_cast<const cuLaunchGridAsync_params*>(params);
-      d.function = p.f;
-      SetDims(d.grid, static_cast<uint32_t>(p.grid_width), static_cast<uint32_t>(p.grid_height), 1);
-      d.stream = p.hStream;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync:
+      ReadCall<cuLaunchGridAsync_params>(params, d);
       break;
-    }
     default:
       break;
   }
@@ -123,7 +93,7 @@ bool DescribeKernelNode(const Driver& driver, CUgraphNode node, LaunchDescriptio
       driver.GraphKernelNodeGetParams(node, &params) != CUDA_SUCCESS) {
     return false;
   }
-  FromNodeParams(params, d);
+  ReadLaunch(params, d);
   for (const CUlaunchAttributeID id :
        {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
         CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE}) {
@@ -141,45 +111,36 @@ bool DescribeKernelNode(CUpti_CallbackId cbid, const void* params, LaunchDescrip
   d = LaunchDescription();
   d.cbid = cbid;
   d.captured = true;
-  const auto from_any_node = [&d](const CUgraphNodeParams* node) {
-    if (node == nullptr || node->type != CU_GRAPH_NODE_TYPE_KERNEL) return false;
-    const CUDA_KERNEL_NODE_PARAMS_v3& p = node->kernel;
-    FromNodeParams(p, d);
-    return true;
-  };
-  const auto from_kernel_node = [&d](const auto* node) {
+  // Whatever the call names the node's parameters' type.
+  const auto read_node = [&d]<typename Params>(const Params* call) {
+    const auto* node = call->nodeParams;
     if (node == nullptr) return false;
-    FromNodeParams(*node, d);
+    if constexpr (requires { node->kernel; }) {
+      if (node->type != CU_GRAPH_NODE_TYPE_KERNEL) return false;
+      ReadLaunch(node->kernel, d);
+    } else {
+      ReadLaunch(*node, d);
+    }
     return true;
   };
+#define NODE_CALL(name)                \
+  case CUPTI_DRIVER_TRACE_CBID_##name: \
+    return read_node(static_cast<const name##_params*>(params))
   switch (cbid) {
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode:
-      return from_kernel_node(static_cast<const cuGraphAddKernelNode_params*>(params)->nodeParams);
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode_v2:
-      return from_kernel_node(static_cast<const cuGraphAddKernelNode_v2_params*>(params)->nodeParams);
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
-      return from_kernel_node(
-          static_cast<const cuGraphExecKernelNodeSetParams_params*>(params)->nodeParams);
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2:
-      return from_kernel_node(
-          static_cast<const cuGraphExecKernelNodeSetParams_v2_params*>(params)->nodeParams);
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams:
-      return from_kernel_node(
-          static_cast<const cuGraphKernelNodeSetParams_params*>(params)->nodeParams);
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphKernelNodeSetParams_v2:
-      return from_kernel_node(
-          static_cast<const cuGraphKernelNodeSetParams_v2_params*>(params)->nodeParams);
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode:
-      return from_any_node(static_cast<const cuGraphAddNode_params*>(params)->nodeParams);
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2:
-      return from_any_node(static_cast<const cuGraphAddNode_v2_params*>(params)->nodeParams);
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetParams:
-      return from_any_node(static_cast<const cuGraphNodeSetParams_params*>(params)->nodeParams);
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams:
-      return from_any_node(static_cast<const cuGraphExecNodeSetParams_params*>(params)->nodeParams);
+    NODE_CALL(cuGraphAddKernelNode);
+    NODE_CALL(cuGraphAddKernelNode_v2);
+    NODE_CALL(cuGraphExecKernelNodeSetParams);
+    NODE_CALL(cuGraphExecKernelNodeSetParams_v2);
+    NODE_CALL(cuGraphKernelNodeSetParams);
+    NODE_CALL(cuGraphKernelNodeSetParams_v2);
+    NODE_CALL(cuGraphAddNode);
+    NODE_CALL(cuGraphAddNode_v2);
+    NODE_CALL(cuGraphNodeSetParams);
+    NODE_CALL(cuGraphExecNodeSetParams);
     default:
       return false;
   }
+#undef NODE_CALL
 }
 
 }  // namespace hotproof::tracer

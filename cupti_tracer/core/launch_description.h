@@ -20,8 +20,12 @@ struct KernelAttributes {
 };
 
 struct LaunchDescription : KernelAttributes {
+  // Member by member: g++ clears the whole with `rep stos`, a third of a repeated launch's
+  // callback.
+  LaunchDescription() {}
+
   CUfunction function = nullptr;
-  const char* symbol_name = nullptr;  // mangled; null for graph nodes built by hand
+  const char* symbol_name = nullptr;     // mangled; null for graph nodes built by hand
   uint32_t grid[3] = {}, block[3] = {};  // block 0, 0, 0: not known (IsLegacyLaunch)
   uint32_t dynamic_shared_bytes = 0;
   bool captured = false;
@@ -33,8 +37,8 @@ struct LaunchDescription : KernelAttributes {
   bool per_thread_stream = false;  // a *_ptsz entry point
 };
 
-// The driver entry points that launch kernels, eagerly or into a capture, but for the two that nearly
-// everyone uses.
+// The driver entry points that launch kernels, eagerly or into a capture, but for the two that
+// nearly everyone uses.
 bool IsKernelLaunchSlow(CUpti_CallbackId cbid);
 // All of them.
 inline bool IsKernelLaunch(CUpti_CallbackId cbid) {
@@ -56,8 +60,8 @@ LaunchDescription DescribeLaunch(CUpti_CallbackId cbid, const void* params, cons
 bool DescribeKernelNode(CUpti_CallbackId cbid, const void* params, LaunchDescription& description);
 
 // The kernel node `node` of a graph as the driver knows it now, attributes included but for
-// `programmatic`, which is no attribute of nodes. False when the driver does not tell. Calls the driver;
-// the description is valid until the node changes.
+// `programmatic`, which is no attribute of nodes. False when the driver does not tell. Calls the
+// driver; the description is valid until the node changes.
 bool DescribeKernelNode(const Driver& driver, CUgraphNode node, LaunchDescription& description);
 
 }  // namespace hotproof::tracer

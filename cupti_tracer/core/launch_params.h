@@ -1,6 +1,6 @@
-// The launch calls that programs use all the time, read inline: a repeated launch is compared from
-// registers. Used by launch_description.cc, which knows all the others, and by the callback of a
-// repeated launch.
+// How the driver's launch structures are read, once for all of them, and the launch calls that
+// programs use all the time, read inline: a repeated launch is compared from registers. Used by
+// launch_description.cc, which knows all the other calls, and by the callback of a repeated launch.
 #pragma once
 
 #include "cupti_tracer/core/launch_description.h"
@@ -11,18 +11,6 @@ inline void SetDims(uint32_t (&to)[3], uint32_t x, uint32_t y, uint32_t z) {
   to[0] = x;
   to[1] = y;
   to[2] = z;
-}
-
-// cuLaunchKernel, its cooperative form and their _ptsz twins have these members in common.
-template <typename Params>
-void FromPlainLaunch(const void* params, LaunchDescription& d) {
-  const auto& p = *static_cast<const Params*>(params);
-  d.function = p.f;
-  SetDims(d.grid, p.gridDimX, p.gridDimY, p.gridDimZ);
-  SetDims(d.block, p.blockDimX, p.blockDimY, p.blockDimZ);
-  d.dynamic_shared_bytes = p.sharedMemBytes;
-  d.stream = p.hStream;
-  d.kernel_params = p.kernelParams;
 }
 
 inline void ReadAttributes(const CUlaunchAttribute* attributes, unsigned count,
@@ -51,18 +39,38 @@ inline void ReadAttributes(const CUlaunchAttribute* attributes, unsigned count,
   }
 }
 
+// Every structure in which the driver takes a launch or a node (nodes have no stream,
+// configurations neither function nor arguments): what it has, by the names that all of them share.
+template <typename Given>
+[[gnu::always_inline]] inline void ReadLaunch(const Given& given, LaunchDescription& d) {
+  if constexpr (requires { given.config; }) {
+    ReadLaunch(*given.config, d);
+    ReadAttributes(given.config->attrs, given.config->numAttrs, d);
+  }
+  if constexpr (requires { given.f; }) d.function = given.f;
+  if constexpr (requires { given.function; }) d.function = given.function;
+  if constexpr (requires { given.func; }) d.function = given.func;
+  if constexpr (requires { given.kern; }) {
+    if (d.function == nullptr) d.function = reinterpret_cast<CUfunction>(given.kern);
+  }
+  if constexpr (requires { given.gridDimX; }) {
+    SetDims(d.grid, given.gridDimX, given.gridDimY, given.gridDimZ);
+    SetDims(d.block, given.blockDimX, given.blockDimY, given.blockDimZ);
+    d.dynamic_shared_bytes = given.sharedMemBytes;
+  }
+  if constexpr (requires { given.grid_width; }) {  // cuLaunchGrid
+    SetDims(d.grid, static_cast<uint32_t>(given.grid_width),
+            static_cast<uint32_t>(given.grid_height), 1);
+  }
+  if constexpr (requires { given.hStream; }) d.stream = given.hStream;
+  if constexpr (requires { given.kernelParams; }) d.kernel_params = given.kernelParams;
+  if constexpr (requires { given.extra; }) d.extra = given.extra;
+}
+
+// A callback's parameters as those of the call they are of.
 template <typename Params>
-void FromExtendedLaunch(const void* params, LaunchDescription& d) {
-  const auto& p = *static_cast<const Params*>(params);
-  const CUlaunchConfig& config = *p.config;
-  d.function = p.f;
-  SetDims(d.grid, config.gridDimX, config.gridDimY, config.gridDimZ);
-  SetDims(d.block, config.blockDimX, config.blockDimY, config.blockDimZ);
-  d.dynamic_shared_bytes = config.sharedMemBytes;
-  d.stream = config.hStream;
-  d.kernel_params = p.kernelParams;
-  d.extra = p.extra;
-  ReadAttributes(config.attrs, config.numAttrs, d);
+[[gnu::always_inline]] inline void ReadCall(const void* params, LaunchDescription& d) {
+  ReadLaunch(*static_cast<const Params*>(params), d);
 }
 
 // Fills in what the call says. False: another kind of call; nothing is filled in.
@@ -70,19 +78,17 @@ void FromExtendedLaunch(const void* params, LaunchDescription& d) {
                                                        LaunchDescription& d) {
   switch (cbid) {
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
-      FromPlainLaunch<cuLaunchKernel_params>(params, d);
-      d.extra = static_cast<const cuLaunchKernel_params*>(params)->extra;
+      ReadCall<cuLaunchKernel_params>(params, d);
       return true;
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
-      FromPlainLaunch<cuLaunchKernel_ptsz_params>(params, d);
-      d.extra = static_cast<const cuLaunchKernel_ptsz_params*>(params)->extra;
+      ReadCall<cuLaunchKernel_ptsz_params>(params, d);
       d.per_thread_stream = true;
       return true;
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
-      FromExtendedLaunch<cuLaunchKernelEx_params>(params, d);
+      ReadCall<cuLaunchKernelEx_params>(params, d);
       return true;
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
-      FromExtendedLaunch<cuLaunchKernelEx_ptsz_params>(params, d);
+      ReadCall<cuLaunchKernelEx_ptsz_params>(params, d);
       d.per_thread_stream = true;
       return true;
     default:
