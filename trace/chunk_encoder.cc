@@ -3,25 +3,25 @@
 #include <algorithm>
 #include <new>
 
-#include "trace/counters.h"
 #include "trace/wire_fields.h"
 #include "trace/wire_put.h"
 
 namespace hotproof::trace {
 
-bool CounterIncrements::Compute(std::span<const uint64_t> now, size_t slots) {
+bool CounterIncrements::Compute(const Counts& now, size_t slots) {
   slots = std::min(slots, now.size());
   if (known_.size() < slots) known_.resize(slots);
   moves_.clear();
+  unit_ = now.unit();
   for (size_t id = 0; id < slots; ++id) {
-    const uint64_t count = LoadCounter(now[id]);
-    if (count > known_[id]) moves_.push_back({static_cast<uint32_t>(id), count - known_[id]});
+    const uint64_t word = now.word(id);
+    if (word > known_[id]) moves_.push_back({static_cast<uint32_t>(id), (word - known_[id]) / unit_});
   }
   return !moves_.empty();
 }
 
 void CounterIncrements::Commit() {
-  for (const auto& [id, by] : moves_) known_[id] += by;
+  for (const auto& [id, by] : moves_) known_[id] += by * unit_;
   moves_.clear();
 }
 

@@ -22,12 +22,13 @@ namespace hotproof::trace {
 class CounterIncrements {
  public:
   // Finds the slots below `slots` that moved. False: none did.
-  bool Compute(std::span<const uint64_t> now, size_t slots);
+  bool Compute(const Counts& now, size_t slots);
   const SlotCounts& moves() const { return moves_; }
   void Commit();
 
  private:
-  std::vector<uint64_t> known_;
+  std::vector<uint64_t> known_;  // words
+  uint64_t unit_ = 1;
   SlotCounts moves_;
 };
 

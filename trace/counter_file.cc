@@ -1,6 +1,7 @@
 #include "trace/counter_file.h"
 
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,8 +10,22 @@
 #include "trace/file_window.h"
 #include "trace/limits.h"
 #include "trace/reader.h"
+#include "xxhash.h"
 
 namespace hotproof::trace {
+namespace {
+
+// Takes the words for the counts that they stand for; false: one stands for none.
+bool TakeCounts(std::span<uint64_t> words) {
+  bool whole = true;
+  for (uint64_t& word : words) {
+    whole &= word % kCountUnit == 0;
+    word /= kCountUnit;
+  }
+  return whole;
+}
+
+}  // namespace
 
 absl::StatusOr<CounterFile> ReadCounters(const std::string& path) {
   absl::StatusOr<std::unique_ptr<File>> file = File::Open(path);
@@ -20,8 +35,12 @@ absl::StatusOr<CounterFile> ReadCounters(const std::string& path) {
   if ((*file)->ReadAt(0, &header, sizeof(header)) < sizeof(header)) {
     return absl::DataLossError(absl::StrCat(path, ": ends within its header"));
   }
-  if (std::memcmp(header.magic, kCountersMagic, sizeof(kCountersMagic)) != 0) {
+  const bool checked = std::memcmp(header.magic, kCountersMagic, sizeof(kCountersMagic)) == 0;
+  if (!checked && std::memcmp(header.magic, kUncheckedCountersMagic, sizeof(kCountersMagic)) != 0) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": not a counter file of this version"));
+  }
+  if (checked && header.check != XXH3_64bits(&header, kCheckedHeaderBytes)) {
+    return absl::DataLossError(absl::StrCat(path, ": damaged: its header is not what was written"));
   }
   if (header.header_bytes < sizeof(header) || header.site_slots == 0 || header.graph_slots == 0 ||
       header.site_slots > kMaxCounterSlots || header.graph_slots > kMaxCounterSlots) {
@@ -38,6 +57,14 @@ absl::StatusOr<CounterFile> ReadCounters(const std::string& path) {
       (*file)->ReadAt(header.header_bytes + site_bytes, result.values.graphs.data(), graph_bytes) <
           graph_bytes) {
     return absl::DataLossError(absl::StrCat(path, ": cannot be read to its end"));
+  }
+  if (checked) {
+    const bool header_whole =
+        TakeCounts({&header.records_written, 1}) & TakeCounts({&header.launches_refused, 1});
+    const bool slots_whole = TakeCounts(result.values.sites) & TakeCounts(result.values.graphs);
+    if (!header_whole || !slots_whole) {
+      return absl::DataLossError(absl::StrCat(path, ": damaged: it holds what no count is kept as"));
+    }
   }
   return result;
 }

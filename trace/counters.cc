@@ -7,6 +7,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <string>
+
+#include "xxhash.h"
+
 namespace hotproof::trace {
 namespace {
 
@@ -76,6 +80,8 @@ CounterTable::CounterTable(int directory_fd, const char* file_name, uint32_t sit
     site_slots_ = graph_slots_ = 1;
   }
   WriteHeader(pid, process_start_ticks);
+  heartbeat_is_seen_ = true;
+  heartbeat_is_seen_ = Stands(directory_fd, file_name);
 }
 
 void CounterTable::WriteHeader(uint32_t pid, uint64_t process_start_ticks) {
@@ -84,15 +90,39 @@ void CounterTable::WriteHeader(uint32_t pid, uint64_t process_start_ticks) {
   header_->graph_slots = graph_slots_;
   header_->pid = pid;
   header_->process_start_ticks = process_start_ticks;
+  CountersHeader whole = *header_;
+  memcpy(whole.magic, kCountersMagic, sizeof(kCountersMagic));
+  header_->check = XXH3_64bits(&whole, kCheckedHeaderBytes);
   std::atomic_thread_fence(std::memory_order_release);  // the magic makes the rest valid
   memcpy(header_->magic, kCountersMagic, sizeof(kCountersMagic));
+}
+
+bool CounterTable::Stands(int directory_fd, const char* file_name) {
+  if (!on_disk_) return true;
+  const uint64_t now =
+      std::atomic_ref(header_->heartbeat).fetch_add(1, std::memory_order_relaxed) + 1;
+  const int fd = openat(directory_fd, file_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+  uint64_t seen = 0;
+  const ssize_t bytes = pread(fd, &seen, sizeof seen, offsetof(CountersHeader, heartbeat));
+  close(fd);
+  return !heartbeat_is_seen_ || bytes < 0 || seen == now;
 }
 
 int CounterTable::Renew(int directory_fd, const char* file_name) {
   if (!on_disk_) return ENOTSUP;
   int error = 0;
-  void* const fresh = MapFile(directory_fd, file_name, mapped_bytes_, &error);
+  const std::string new_name = std::string(file_name) + ".new";
+  unlinkat(directory_fd, new_name.c_str(), 0);  // of who was killed in here
+  void* const fresh = MapFile(directory_fd, new_name.c_str(), mapped_bytes_, &error);
   if (fresh == nullptr) return error;
+  // No reader takes it before its header is written, behind the counts.
+  if (renameat(directory_fd, new_name.c_str(), directory_fd, file_name) != 0) {
+    error = errno;
+    munmap(fresh, mapped_bytes_);
+    unlinkat(directory_fd, new_name.c_str(), 0);
+    return error;
+  }
   // A second view of the old pages. The fresh ones then take their place: who counts does so in the one
   // or in the other, and what is in the old ones is added to the fresh ones.
   void* const old = mremap(header_, 0, mapped_bytes_, MREMAP_MAYMOVE);
@@ -113,7 +143,7 @@ int CounterTable::Renew(int directory_fd, const char* file_name) {
     return error;
   }
   const auto& before = *static_cast<const CountersHeader*>(old);
-  header_->records_written = before.records_written;
+  header_->records_written = before.records_written;  // words, as those below
   std::atomic_ref(header_->launches_refused)
       .fetch_add(before.launches_refused, std::memory_order_relaxed);
   const auto* const counts =
@@ -123,6 +153,8 @@ int CounterTable::Renew(int directory_fd, const char* file_name) {
   }
   WriteHeader(before.pid, before.process_start_ticks);
   munmap(old, mapped_bytes_);
+  heartbeat_is_seen_ = true;
+  heartbeat_is_seen_ = Stands(directory_fd, file_name);
   return 0;
 }
 
@@ -130,12 +162,12 @@ CounterTable::~CounterTable() {
   if (mapped_bytes_ != 0) munmap(header_, mapped_bytes_);
 }
 
-std::span<const uint64_t> CounterTable::sites() const {
-  return {reinterpret_cast<const uint64_t*>(sites_), site_slots_};
+Counts CounterTable::sites() const {
+  return {{reinterpret_cast<const uint64_t*>(sites_), site_slots_}, kCountUnit};
 }
 
-std::span<const uint64_t> CounterTable::graphs() const {
-  return {reinterpret_cast<const uint64_t*>(graphs_), graph_slots_};
+Counts CounterTable::graphs() const {
+  return {{reinterpret_cast<const uint64_t*>(graphs_), graph_slots_}, kCountUnit};
 }
 
 }  // namespace hotproof::trace

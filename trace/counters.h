@@ -1,20 +1,16 @@
-// The counter file (.hpc), a shared mapping of relaxed counters that survives SIGKILL. Created by
+// The counter file (.hpc), a shared mapping of relaxed counters that survives SIGKILL. Each is kept as a
+// multiple of kCountUnit, so that damage to a copy shows although no moment is one to hash it at. Created by
 // the tracer (CounterTable), read by anyone (ReadCounters in trace/reader.h). Counting is lock-free
 // on any thread; Create is called once.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <span>
 
+#include "trace/counter_view.h"
 #include "trace/format.h"
 
 namespace hotproof::trace {
-
-// Reads a word of a table while others count: exact, ordered with nothing.
-inline uint64_t LoadCounter(const uint64_t& word) {
-  return __atomic_load_n(&word, __ATOMIC_RELAXED);
-}
 
 class CounterTable {
  public:
@@ -27,8 +23,11 @@ class CounterTable {
   CounterTable(const CounterTable&) = delete;
   CounterTable& operator=(const CounterTable&) = delete;
 
-  // The file has been removed: goes on in a new one of that name, beside which others count meanwhile;
-  // every count is in it when this returns. Returns an errno; not 0: nothing has changed. One thread.
+  // False: the file of that name is not the one that counts, or there is none. One thread.
+  bool Stands(int directory_fd, const char* file_name);
+  // The file has been removed or replaced: goes on in a new one of that name, in place of what has it,
+  // beside which others count meanwhile; every count is in it when this returns. Returns an errno; not 0:
+  // it counts where it did. One thread.
   int Renew(int directory_fd, const char* file_name);
 
   bool on_disk() const { return on_disk_; }
@@ -42,17 +41,19 @@ class CounterTable {
 
   // A launch call that returned an error.
   void CountRefused() {
-    std::atomic_ref(header_->launches_refused).fetch_add(1, std::memory_order_relaxed);
+    std::atomic_ref(header_->launches_refused).fetch_add(kCountUnit, std::memory_order_relaxed);
+  }
+  // How many activity records are in the trace. One thread at a time.
+  void SetRecordsWritten(uint64_t records) {
+    std::atomic_ref(header_->records_written).store(records * kCountUnit, std::memory_order_relaxed);
   }
 
-  // A racy view, to be read by LoadCounter: each word is exact, not the set.
-  std::span<const uint64_t> sites() const;
-  std::span<const uint64_t> graphs() const;
-  CountersHeader* header() { return header_; }
+  Counts sites() const;
+  Counts graphs() const;
 
  private:
   static void Add(std::atomic<uint64_t>* table, uint32_t slots, uint32_t id, uint64_t n) {
-    table[id < slots ? id : 0].fetch_add(n, std::memory_order_relaxed);
+    table[id < slots ? id : 0].fetch_add(n * kCountUnit, std::memory_order_relaxed);
   }
   void WriteHeader(uint32_t pid, uint64_t process_start_ticks);
 
@@ -62,6 +63,7 @@ class CounterTable {
   uint32_t site_slots_ = 0, graph_slots_ = 0;
   size_t mapped_bytes_ = 0;
   bool on_disk_ = false;
+  bool heartbeat_is_seen_ = false;  // by who reads the file: not on every file system
   int error_ = 0;
   CountersHeader last_resort_header_{};  // where not even memory can be mapped
   std::atomic<uint64_t> last_resort_slots_[2] = {};

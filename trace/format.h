@@ -8,7 +8,7 @@
 namespace hotproof::trace {
 
 inline constexpr uint32_t kFormatMajor = 1;
-inline constexpr uint32_t kFormatMinor = 4;
+inline constexpr uint32_t kFormatMinor = 5;
 
 // Records or launches after which a chunk is best written (docs/measurements/trace_format.md).
 inline constexpr size_t kChunkEntries = 65536;
@@ -53,8 +53,14 @@ inline constexpr uint32_t kCallLowBits = 7;
 
 // The counter file (.hpc): one header page, then the site slots, then the graph slots, all
 // little-endian 64-bit words. Slot 0 of each table counts what found no slot of its own.
-inline constexpr char kCountersMagic[8] = {'H', 'P', 'C', 'O', 'U', 'N', 'T', '1'};
+inline constexpr char kCountersMagic[8] = {'H', 'P', 'C', 'O', 'U', 'N', 'T', '2'};
+// Of traces before 1.5: each word is a count, without a check.
+inline constexpr char kUncheckedCountersMagic[8] = {'H', 'P', 'C', 'O', 'U', 'N', 'T', '1'};
 inline constexpr size_t kCountersHeaderBytes = 4096;
+// A count n is kept as n times this (an arithmetic code): one addition counts, at every moment each
+// word is a multiple, and with up to four of its bits flipped, or any number of 15 neighbours, it is none
+// (tests/trace/counters_test.cc).
+inline constexpr uint64_t kCountUnit = 64709;
 struct CountersHeader {
   char magic[8];
   uint32_t header_bytes;
@@ -64,6 +70,9 @@ struct CountersHeader {
   uint64_t process_start_ticks;
   uint64_t records_written;   // activity records in the trace so far; cross-check for readers
   uint64_t launches_refused;  // launch calls that returned an error: not launches
+  uint64_t heartbeat;         // goes up with each look at whether the file still stands
+  uint64_t check;             // XXH3-64 of what is before records_written
 };
+inline constexpr size_t kCheckedHeaderBytes = offsetof(CountersHeader, records_written);
 
 }  // namespace hotproof::trace

@@ -27,7 +27,7 @@ struct ReadIssue {
     kMissingChunk,    // sequence numbers jump
     kMalformedChunk,  // decodes, but its columns contradict each other
     kUnknownField,    // of a newer minor version; named and skipped
-    kCounterFile,     // missing, torn or not this process's: counts come from the chunks
+    kCounterFile,     // missing, damaged or not this process's: counts come from the chunks
   };
   Kind kind;
   uint64_t offset_bytes = 0;
@@ -125,12 +125,12 @@ class TraceReader {
   }
 };
 
-// A counter file's header and values, by slot.
+// A counter file's header and values, by slot; all counts as such.
 struct CounterFile {
   CountersHeader header{};
   CounterValues values;
 };
-// Errors: not found, not a counter file, shorter than its header says.
+// Errors: not found, not a counter file, shorter than its header says, damaged.
 absl::StatusOr<CounterFile> ReadCounters(const std::string& path);
 
 // The traces that `path` names: itself, or every .hpt in a folder (sorted by name), with the

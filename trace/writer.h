@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/counter_view.h"
 #include "trace/format.h"
 
 namespace hotproof::trace {
@@ -136,12 +137,6 @@ struct GraphEntry {
 
 struct StreamEntry {
   uint32_t id = 0, device_id = 0, context_id = 0, stream_id = 0;
-};
-
-// Absolute counter values by slot; the writer stores increments.
-struct CounterView {
-  std::span<const uint64_t> sites;   // index = site id; [0] = no slot
-  std::span<const uint64_t> graphs;  // index = graph id
 };
 
 struct SnapshotEntry {

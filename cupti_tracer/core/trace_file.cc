@@ -110,7 +110,7 @@ bool TraceFile::FlushLocked() {
   const size_t launches = writer_->pending_launches();
   const bool ok = NoteLocked(writer_->Flush(CounterViewNow()));
   if (!ok) launches_unlisted_ += launches;
-  if (counters_ != nullptr) counters_->header()->records_written = writer_->records_written();
+  if (counters_ != nullptr) counters_->SetRecordsWritten(writer_->records_written());
   return ok;
 }
 
@@ -150,10 +150,7 @@ bool TraceFile::RotateIfDueLocked() {
 }
 
 bool TraceFile::CountersStand() const {
-  struct stat status;
-  return !counters_on_disk_ ||
-         fstatat(folder_, counters_name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 ||
-         (errno != ENOENT && errno != ENOTDIR);
+  return !counters_on_disk_ || counters_->Stands(folder_, counters_name_.c_str());
 }
 
 // Somebody has taken files away under our hands, or the whole folder. One that rotates knows all that
@@ -161,7 +158,7 @@ bool TraceFile::CountersStand() const {
 void TraceFile::GoOnElsewhere() {
   if (!rotates_) {
     if (std::exchange(moved_said_, true)) return;
-    notice_ = path_ + " or its counters were removed; what comes is not kept (--rotate-size would begin anew)";
+    notice_ = path_ + " or its counters were removed or replaced; what comes is not kept (--rotate-size would begin anew)";
     return;
   }
   const uint64_t now_ns = MonotonicNs();
@@ -173,13 +170,20 @@ void TraceFile::GoOnElsewhere() {
       counters_->Renew(folder_, counters_name_.c_str()) != 0) {
     renew_not_before_ns_ = now_ns + kRenewRetryNs;
   }
-  if (!rotation_->FileStands(*writer_) && rotation_->MayTry(now_ns)) {
+  const bool trace_gone = !rotation_->FileStands(*writer_);
+  if (trace_gone && rotation_->MayTry(now_ns)) {
     if (!FlushLocked()) return;  // what came since the last: a new file wants nothing pending
     if (!rotation_->BeginAgain(*writer_, now_ns)) {
       CountProblemLocked(ProblemKind::kRotationFailed, rotation_->why());
     }
   }
   if (std::exchange(moved_said_, true)) return;
+  if (!trace_gone) {
+    notice_ = path_ + (CountersStand() ? ": its counters were removed or replaced; all are in a new file"
+                                       : ": its counters were removed or replaced, and no new file can "
+                                         "be made; it is tried again");
+    return;
+  }
   const bool again = rotation_->FileStands(*writer_) && CountersStand();
   notice_ = path_ + (again ? " was removed; the trace goes on in a new file, the old one's times are lost"
                            : " was removed, and no new file can be begun; it is tried again");

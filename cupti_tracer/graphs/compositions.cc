@@ -180,10 +180,10 @@ GraphRegistry::Place GraphRegistry::FindNodeLocked(uint32_t graph_id, uint64_t n
 
 uint64_t GraphRegistry::LaunchesAskedLocked(const trace::CounterTable& counters) const {
   uint64_t launches = 0;
-  for (const uint64_t& count : counters.sites()) launches += trace::LoadCounter(count);
-  const std::span<const uint64_t> replays = counters.graphs();
+  const trace::Counts sites = counters.sites(), replays = counters.graphs();
+  for (size_t id = 0; id < sites.size(); ++id) launches += sites[id];
   for (size_t id = 0; id < compositions_.size() && id < replays.size(); ++id) {
-    launches += trace::LoadCounter(replays[id]) * compositions_[id].node_count();
+    launches += replays[id] * compositions_[id].node_count();
   }
   return launches;
 }

@@ -381,7 +381,7 @@ std::string WriteSyntheticTrace(const SyntheticTraceOptions& options) {
                     .records = options.launches,
                     .flushed = true});
   if (writer.Flush(view) != trace::WriteResult::kOk) return "the last chunk was not written";
-  counters.header()->records_written = writer.records_written();
+  counters.SetRecordsWritten(writer.records_written());
   return "";
 }
 

@@ -10,7 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstddef>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "tests/trace/trace_files.h"
@@ -48,8 +52,9 @@ TEST_F(CountersTest, CountsOfManyThreadsAreReadBack) {
     }
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(counters.sites()[7], 40'000u);
-    counters.header()->records_written = 17;
-    counters.header()->launches_refused = 2;
+    counters.SetRecordsWritten(17);
+    counters.CountRefused();
+    counters.CountRefused();
   }
   auto file = ReadCounters(path_);
   ASSERT_TRUE(file.ok()) << file.status();
@@ -127,8 +132,8 @@ TEST_F(CounterFileTest, DecidesWhatWasAsked) {
     counters.CountSite(1, 3);
     counters.CountSite(6, 10);  // of a site that no chunk has
     counters.CountGraph(1, 9);  // more than the chunks know: the tail was lost
-    counters.header()->records_written = 30;
-    counters.header()->launches_refused = 1;
+    counters.SetRecordsWritten(30);
+    counters.CountRefused();
   }
   auto reader = Open();
   const Tables& tables = reader->tables();
@@ -171,6 +176,7 @@ TEST_F(CounterFileTest, TornAtEveryPlace) {
   CountersHeader header;
   for (const uint32_t slots : {0u, 0xFFFFFFFFu}) {
     std::memcpy(&header, whole.data(), sizeof header);
+    header.magic[7] = '1';  // of the version whose header has no hash
     header.site_slots = slots;
     other = whole;
     std::memcpy(other.data(), &header, sizeof header);
@@ -179,6 +185,119 @@ TEST_F(CounterFileTest, TornAtEveryPlace) {
   }
   WriteWhole(path_, whole);
   EXPECT_EQ(Open()->tables().asked_source, CounterSource::kCounterFile);
+}
+
+// Wherever one is flipped, it shows; but not in what nobody reads.
+TEST_F(CounterFileTest, AFlippedBitAnywhere) {
+  {
+    CounterTable counters = Make();
+    counters.CountSite(1, 1'000'003);
+    counters.CountGraph(1, 2);
+    counters.CountRefused();
+    counters.SetRecordsWritten(77);
+  }
+  const std::string whole = ReadWhole(path_);
+  for (size_t at = 0; at < whole.size(); at += at + 1 == sizeof(CountersHeader) ? 4033 : 1) {
+    if (at == offsetof(CountersHeader, heartbeat)) at += sizeof(uint64_t);
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string flipped = whole;
+      flipped[at] = static_cast<char>(flipped[at] ^ (1 << bit));
+      WriteWhole(path_, flipped);
+      SCOPED_TRACE(testing::Message() << "bit " << bit << " of byte " << at);
+      EXPECT_FALSE(ReadCounters(path_).ok());
+      if (bit == static_cast<int>(at % 8)) ExpectChunksDecide("");
+    }
+  }
+  WriteWhole(path_, whole);
+  EXPECT_EQ(Open()->tables().asked_source, CounterSource::kCounterFile);
+  std::string flipped = whole;
+  flipped[kCountersHeaderBytes + 8] ^= 4;
+  WriteWhole(path_, flipped);
+  ExpectChunksDecide("damaged");
+}
+
+// What makes it show: that no four powers of two, added or taken off, are a multiple.
+TEST(CountUnit, UpToFourFlippedBitsMakeNoMultiple) {
+  static_assert(kCountUnit % 2 == 1 && kCountUnit > 1 << 15);  // nor do neighbouring ones, that are less
+  const auto multiple = [](__int128 sum) { return sum % static_cast<__int128>(kCountUnit) == 0; };
+  // Up or down by 2^i, or not at all.
+  const auto flips = [](int i) { return std::array{__int128{0}, __int128{1} << i, -(__int128{1} << i)}; };
+  for (int i = 3; i < 64; ++i) {
+    for (int j = 2; j < i; ++j) {
+      for (const __int128 b : flips(j)) {
+        for (int k = 1; k < j; ++k) {
+          for (const __int128 c : flips(k)) {
+            for (int l = 0; l < k; ++l) {
+              for (const __int128 d : flips(l)) {
+                if (multiple((__int128{1} << i) + b + c + d)) {
+                  FAIL() << "2^" << i << ", " << j << ", " << k << ", " << l;
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// As traces before 1.5 have it.
+TEST_F(CounterFileTest, WithoutACheck) {
+  {
+    CounterTable counters = Make();
+    counters.CountSite(1, 3);
+    counters.CountGraph(1, 9);
+    counters.CountRefused();
+    counters.SetRecordsWritten(30);
+  }
+  std::string file = ReadWhole(path_);
+  file[7] = '1';
+  for (size_t at = offsetof(CountersHeader, records_written); at < file.size(); at += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, &file[at], sizeof word);
+    word = at < kCountersHeaderBytes && at >= offsetof(CountersHeader, heartbeat) ? 0 : word / kCountUnit;
+    std::memcpy(&file[at], &word, sizeof word);
+  }
+  WriteWhole(path_, file);
+  const auto reader = Open();
+  EXPECT_TRUE(reader->issues().empty());
+  EXPECT_EQ(reader->tables().asked_source, CounterSource::kCounterFile);
+  EXPECT_THAT(reader->tables().asked.graphs, ElementsAre(0, 9));
+  EXPECT_EQ(reader->tables().LaunchesOfSite(1, reader->tables().asked), 3u);
+  EXPECT_EQ(reader->tables().records_written, 30u);
+  EXPECT_EQ(reader->tables().launches_refused, 1u);
+}
+
+TEST_F(CountersTest, KnowsWhetherItsFileStands) {
+  namespace fs = std::filesystem;
+  CounterTable counters = Make();
+  const auto stands = [&] { return counters.Stands(AT_FDCWD, path_.c_str()); };
+  EXPECT_TRUE(stands());
+  const std::string copy = folder_.File("copy");
+  const auto replaced_by = [&](const std::string& bytes) {
+    WriteWhole(copy, bytes);
+    fs::rename(copy, path_);
+    return !stands();
+  };
+  const std::string original = folder_.File("original");
+  fs::create_hard_link(path_, original);
+  EXPECT_TRUE(replaced_by(ReadWhole(path_)));
+  EXPECT_TRUE(replaced_by(""));
+  fs::remove(path_);
+  EXPECT_FALSE(stands());
+  fs::create_symlink(original, path_);
+  EXPECT_FALSE(stands());
+  fs::rename(original, path_);
+  EXPECT_TRUE(stands());
+
+  counters.CountSite(3, 5);
+  EXPECT_TRUE(replaced_by("another's"));
+  EXPECT_EQ(counters.Renew(AT_FDCWD, path_.c_str()), 0);
+  EXPECT_TRUE(stands());
+  const auto file = ReadCounters(path_);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->values.sites[3], 5u);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()), 1);
 }
 
 TEST_F(CounterFileTest, ANameThatLeadsElsewhereIsNotFollowed) {

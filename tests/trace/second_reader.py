@@ -1,10 +1,7 @@
 """A reader of .hpt traces written from proto/FORMAT.md and proto/trace.proto alone, to prove that these are enough:
-frames, tables, counters, launches and records of one file. The modules beside it add what else a trace can hold
-(second_reader_rotation, _graphs, _operations); second_reader_dump.py prints all of it, and second_reader_test.py
+frames, tables, launches and records of one file. The modules beside it add what else a trace can hold
+(second_reader_counters, _rotation, _graphs, _operations); second_reader_dump.py prints all of it, and second_reader_test.py
 compares that with the C++ reader, field by field. Needs zstandard and xxhash from PyPI, no protobuf."""
-import os
-import struct
-
 import xxhash
 import zstandard
 from second_reader_wire import MASK32, MASK64, SCHEMA, merged, parse, varint  # noqa: F401
@@ -119,23 +116,6 @@ class Trace:
         if target not in self.node_sites:
             self.node_sites[target] = sums(self.tables["graphs"][target // 2].get("node_sites", []), MASK32)
         return self.node_sites[target][node]
-
-    def counter_file(self):
-        """(counts, records written, launches refused), or None where the chunks decide."""
-        name = self.header.get("counters_file", b"").decode()
-        path = os.path.join(os.path.dirname(self.path), name)
-        data = open(path, "rb").read() if name and "/" not in name and os.path.exists(path) else b""
-        if len(data) < 48 or data[:8] != b"HPCOUNT1":
-            return None
-        begin, sites, graphs, pid, ticks, records, refused = struct.unpack_from("<IIIIQQQ", data, 8)
-        if (pid, ticks) != (self.header.get("pid", 0), self.header.get("process_start_ticks", 0)):
-            return None
-        if len(data) < begin + 8 * (sites + graphs):
-            return None
-        slots = struct.unpack_from(f"<{sites + graphs}Q", data, begin)
-        counts = {"site": dict(enumerate(slots[:sites])), "graph": dict(enumerate(slots[sites:]))}
-        behind = any(counts[kind].get(slot, 0) < count for kind in counts for slot, count in self.asked[kind].items())
-        return None if behind else (counts, records, refused)
 
 
 def add_counts(to, counters):

@@ -4,6 +4,7 @@ import sys
 
 import second_reader_graphs
 from second_reader import add_counts, launches_of, records_of
+from second_reader_counters import counts_beside
 from second_reader_operations import operations_of
 from second_reader_rotation import Trace, sums_by_site
 
@@ -53,7 +54,7 @@ def tables(trace):
 
 
 def asked(trace):
-    file = trace.counter_file()
+    file = counts_beside(trace)
     yield f"asked_source={'file' if file else 'chunks'}"
     yield from counts("asked", file[0] if file else trace.asked)
     if file:

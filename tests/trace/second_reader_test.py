@@ -69,6 +69,14 @@ def main(dump_trace, make_trace, build, source):
             with open(path, "wb") as file:
                 file.write(whole[:at] + bytes([whole[at] ^ 0x5A]) + whole[at + 1:])
             check(f"byte {at} changed", path)
+        counters = os.path.join(folder, "a.hpc")
+        with open(path, "wb") as file:
+            file.write(whole)
+        counts = open(counters, "rb").read()
+        for at in (7, 9, 20, 33, 47, 50, 60, 4096 + 8, len(counts) - 3):  # 50: in what nobody reads
+            with open(counters, "wb") as file:
+                file.write(counts[:at] + bytes([counts[at] ^ 0x10]) + counts[at + 1:])
+            check(f"byte {at} of the counters changed", path)
         for gone in range(0, 5):  # files of a trace in six
             if gone == 0:
                 subprocess.run([make_trace, "--launches", "60000", "--chunk", "2500", "--file-chunks", "3",

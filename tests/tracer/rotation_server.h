@@ -65,7 +65,7 @@ class Server {
   }
   bool Flush() {
     const bool ok = writer_.Flush({counters_.sites(), counters_.graphs()}) == trace::WriteResult::kOk;
-    counters_.header()->records_written = writer_.records_written();
+    counters_.SetRecordsWritten(writer_.records_written());
     for (const trace::RecordEntry& record : late_) writer_.AddRecord(record);
     late_.clear();
     return ok;

@@ -147,6 +147,22 @@ TEST_F(TakenAwayTest, AFolderThatIsMovedIsFollowed) {
   ExpectCountsExact(0);
 }
 
+// By a backup that is restored: what is counted next is not in the copy.
+TEST_F(TakenAwayTest, TheCountersReplacedByACopy) {
+  ASSERT_TRUE(StepAndFlush());
+  for (int round = 0; round < 3; ++round) {
+    fs::copy(Path("a.hpc"), Path("copy"));
+    fs::rename(Path("copy"), Path("a.hpc"));
+    ASSERT_TRUE(StepAndFlush());
+    const std::string notice = file_->TakeNotice();
+    EXPECT_EQ(notice.find("counters were removed or replaced; all are") != std::string::npos, round == 0)
+        << notice;
+  }
+  End();
+  ExpectCountsExact(0);
+  EXPECT_FALSE(fs::exists(Path("a.hpc.new")));
+}
+
 // Others count all the while, without a lock.
 TEST_F(TakenAwayTest, TheCountersWhileOthersCount) {
   constexpr int kThreads = 3;
@@ -216,6 +232,15 @@ class TakenAwayWithoutRotationTest : public TakenAwayTest {
  protected:
   TakenAwayWithoutRotationTest() : TakenAwayTest(0) {}
 };
+
+TEST_F(TakenAwayWithoutRotationTest, ReplacedCountersAreSaid) {
+  ASSERT_TRUE(StepAndFlush());
+  EXPECT_EQ(file_->TakeNotice(), "");
+  fs::copy(Path("a.hpc"), Path("copy"));
+  fs::rename(Path("copy"), Path("a.hpc"));
+  ASSERT_TRUE(StepAndFlush());
+  EXPECT_NE(file_->TakeNotice().find("removed or replaced"), std::string::npos);
+}
 
 TEST_F(TakenAwayWithoutRotationTest, IsSaidOnce) {
   ASSERT_TRUE(StepAndFlush());
