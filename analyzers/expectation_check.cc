@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "analyzers/completeness.h"
 #include "analyzers/number.h"
+#include "analyzers/what_ran.h"
 
 namespace hotproof::analyzers {
 namespace {

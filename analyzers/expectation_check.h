@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzers/expectations.h"
+#include "analyzers/tally.h"
 
 namespace hotproof::analyzers {
 

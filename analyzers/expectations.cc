@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzers/expectation_check.h"
 #include "analyzers/loss_table.h"
+#include "analyzers/tally.h"
 
 namespace hotproof::analyzers {
 namespace {
