@@ -1,5 +1,7 @@
 #include "analyzers/helper_kernels.h"
 
+#include <algorithm>
+
 namespace hotproof::analyzers {
 namespace {
 
@@ -100,8 +102,8 @@ EagerHelpers::EagerHelpers(const TraceIndex& index)
     : index_(&index), is_plain_(index.site_count()) {
   for (uint32_t site = 0; site < is_plain_.size(); ++site) {
     const Kind kind = index.kind_of_site(site);
-    is_plain_[site] = kind != Kind::kGemm && kind != Kind::kGemmReduce && kind != Kind::kQuant &&
-                      index.call_of_site(site) == 0;
+    is_plain_[site] = site != 0 && kind != Kind::kGemm && kind != Kind::kGemmReduce &&
+                      kind != Kind::kQuant && index.call_of_site(site) == 0;
   }
 }
 
@@ -109,6 +111,13 @@ void EagerHelpers::Break(uint32_t stream) {
   if (stream >= streams_.size()) return;
   streams_[stream].last_gemm_site = 0;
   streams_[stream].pending_count = 0;
+}
+
+void EagerHelpers::PassPlain(uint32_t stream_id, uint64_t start_ns) {
+  if (stream_id >= streams_.size()) streams_.resize(stream_id + 1);
+  Stream& stream = streams_[stream_id];
+  stream.last_gemm_site = stream.pending_count = 0;
+  if (stream_id != 0) stream.last_start_ns = std::max(stream.last_start_ns, start_ns);
 }
 
 void EagerHelpers::Give(const Pending& helper, uint32_t gemm_site) {

@@ -5,7 +5,6 @@
 // launches the order of their records.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -44,14 +43,11 @@ class EagerHelpers {
   // One timed record; `site` 0 or a graph record only breaks the sequence (see Break).
   void Add(uint32_t stream, uint32_t site, bool steady, uint64_t start_ns, uint64_t exclusive_ns);
   void Break(uint32_t stream);
-  // Does the same for a record of a site that is neither a GEMM nor ever a helper; false: it may be one.
-  bool PassPlain(uint32_t stream_id, uint32_t site, uint64_t start_ns) {
-    if (stream_id == 0 || stream_id >= streams_.size() || site == 0 || !is_plain_[site]) return false;
-    Stream& stream = streams_[stream_id];
-    stream.last_start_ns = std::max(stream.last_start_ns, start_ns);
-    stream.last_gemm_site = stream.pending_count = 0;
-    return true;
-  }
+  // Neither a GEMM nor ever a helper.
+  bool IsPlain(uint32_t site) const { return is_plain_[site]; }
+  // The same as Add for records of plain sites, one behind the other, the last of which starts at
+  // `start_ns`.
+  void PassPlain(uint32_t stream, uint64_t start_ns);
 
   // (helper site, GEMM site) -> sums.
   using Owned = absl::btree_map<std::pair<uint32_t, uint32_t>, HelperSums>;

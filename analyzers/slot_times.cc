@@ -81,10 +81,13 @@ void SlotTimes::ForEachInRange(const Chunk& chunk, size_t begin, size_t end, F&&
 void SlotTimes::Fold(const Chunk& chunk) {
   const trace::ChunkRuns& runs = chunk.runs;
   const size_t count = runs.start_ns.size();
-  kept_.devices.clear();
-  kept_.eager_exclusive_ns.clear();
   const bool in_range = count == 0 || index_->IsInClockRange(runs.start_ns[0], runs.last_end_ns);
+  kept_.in_range = in_range;
   kept_.alone_count = 0;
+  kept_.devices.clear();
+  kept_.hidden.clear();
+  kept_.helpers.clear();
+  next_overlapping_ = 0;
   if (in_range) {
     kept_.alone_count = std::upper_bound(runs.start_ns.begin(), runs.start_ns.end(),
                                          chunk.earliest_later_start_ns) -
@@ -111,52 +114,60 @@ void SlotTimes::FoldReplay(const Chunk& chunk, const trace::Run& run, uint32_t a
   const uint32_t slot = SlotAt(chunk.runs, run, run.begin);
   const bool steady = IsSteady(chunk.runs, run, run.begin);
   SiteDurations& durations = result_.durations[steady];
-  Device& device = DeviceOf(run.stream, kept_.devices);
+  TimeSums* const sums = &result_.sums[steady][slot];
   replays_[steady].steps[slot] += 1;
   replays_[steady].steps[slot + run.count] -= 1;
+  const uint64_t* const start_ns = &chunk.runs.start_ns[run.begin];
+  const uint64_t* const end_ns = &chunk.runs.end_ns[run.begin];
   uint64_t block_ns[kBlock];
+  uint64_t busy_ns = 0;
   for (uint32_t begin = 0; begin < run.count; begin += kBlock) {
     const uint32_t count = std::min(kBlock, run.count - begin);
-    const uint64_t* const start_ns = &chunk.runs.start_ns[run.begin + begin];
-    const uint64_t* const end_ns = &chunk.runs.end_ns[run.begin + begin];
     uint64_t* const sums_ns = &replays_[steady].duration_ns[slot + begin];
-    uint64_t block_sum_ns = 0;
     for (uint32_t i = 0; i < count; ++i) {
-      block_ns[i] = end_ns[i] - start_ns[i];
+      block_ns[i] = end_ns[begin + i] - start_ns[begin + i];
       sums_ns[i] += block_ns[i];
-      block_sum_ns += block_ns[i];
+      busy_ns += block_ns[i];
     }
     durations.Add(index_->sites_of_slots(slot + begin), block_ns, count);
-    if (run.no_overlap && begin + count <= alone_count && device.frontier_ns <= start_ns[0]) {
-      device.frontier_ns = end_ns[count - 1];
-      device.busy_ns += block_sum_ns;
-      continue;
-    }
-    Cover({start_ns, end_ns, count, std::clamp(alone_count, begin, begin + count) - begin}, device,
-          &result_.sums[steady][slot + begin]);
   }
+  for (uint32_t i = alone_count; i < run.count; ++i) {
+    sums[i].exclusive_ns -= end_ns[i] - start_ns[i];
+    busy_ns -= end_ns[i] - start_ns[i];
+  }
+  Device& device = DeviceOf(run.stream, kept_.devices);
+  device.busy_ns += busy_ns;
+  Cover(chunk.runs, run.begin, run.begin + alone_count, device,
+        [&](uint32_t i, uint64_t hidden_ns) { sums[i - run.begin].exclusive_ns -= hidden_ns; });
   NoteStream(run, slot);
 }
 
-// Exclusive time of a block: what is hidden by earlier records is taken from `sums`.
-void SlotTimes::Cover(const Block& block, Device& device, TimeSums* sums) const {
-  uint64_t frontier_ns = device.frontier_ns, busy_ns = 0;
-  for (uint32_t i = 0; i < block.alone_count; ++i) {
-    const uint64_t start_ns = block.start_ns[i], end_ns = block.end_ns[i];
-    if (start_ns >= frontier_ns) [[likely]] {  // nothing is hidden
-      busy_ns += end_ns - start_ns;
-      frontier_ns = end_ns;
+// Takes the device past the records [begin, end) of one run, which it counts as busy: hide(record,
+// ns) for what earlier records hide of them. Nothing is done for those that begin behind all
+// others.
+template <typename F>
+void SlotTimes::Cover(const trace::ChunkRuns& runs, uint32_t begin, uint32_t end, Device& device,
+                      F&& hide) {
+  uint64_t frontier_ns = device.frontier_ns;
+  for (uint32_t i = begin; i < end;) {
+    if (runs.start_ns[i] >= frontier_ns) {
+      while (next_overlapping_ < runs.overlapping.size() &&
+             runs.overlapping[next_overlapping_] <= i) {
+        ++next_overlapping_;
+      }
+      i = next_overlapping_ < runs.overlapping.size()
+              ? std::min(end, runs.overlapping[next_overlapping_])
+              : end;
+      frontier_ns = runs.end_ns[i - 1];
       continue;
     }
-    const uint64_t exclusive_ns = Pass(frontier_ns, start_ns, end_ns);
-    busy_ns += exclusive_ns;
-    sums[i].exclusive_ns += exclusive_ns - (end_ns - start_ns);  // wraps
-  }
-  for (uint32_t i = block.alone_count; i < block.count; ++i) {
-    sums[i].exclusive_ns -= block.end_ns[i] - block.start_ns[i];
+    const uint64_t exclusive_ns = Pass(frontier_ns, runs.start_ns[i], runs.end_ns[i]);
+    const uint64_t hidden_ns = runs.end_ns[i] - runs.start_ns[i] - exclusive_ns;
+    device.busy_ns -= hidden_ns;
+    hide(i, hidden_ns);
+    ++i;
   }
   device.frontier_ns = frontier_ns;
-  device.busy_ns += busy_ns;
 }
 
 // Mostly all of a graph's nodes run on the stream that they ran on before.
@@ -176,45 +187,49 @@ void SlotTimes::NoteStream(const trace::Run& run, uint32_t slot) {
 // Eager launches, one record each: in blocks, too, so that what has to be fetched for one record
 // does not wait for what the record before it needed.
 void SlotTimes::FoldEager(const Chunk& chunk, const trace::Run& run, uint32_t alone_count) {
-  Device& device = DeviceOf(run.stream, kept_.devices);
-  const size_t kept = kept_.eager_exclusive_ns.size();
-  kept_.eager_exclusive_ns.resize(kept + alone_count);
-  uint64_t* const kept_exclusive_ns = kept_.eager_exclusive_ns.data() + kept;
-  uint64_t frontier_ns = device.frontier_ns, busy_ns = 0;
+  const trace::ChunkRuns& runs = chunk.runs;
+  uint64_t busy_ns = 0;
   uint32_t sites[kBlock];  // an eager site is its own slot
-  uint64_t durations_ns[kBlock], hidden_ns[kBlock];
-  for (uint32_t begin = 0; begin < run.count;) {
-    const trace::RecordGroup* const groups = &chunk.runs.groups[run.group + begin];
-    const uint64_t* const start_ns = &chunk.runs.start_ns[run.begin + begin];
-    const uint64_t* const end_ns = &chunk.runs.end_ns[run.begin + begin];
-    const uint32_t most = std::min(kBlock, run.count - begin);
+  uint64_t durations_ns[kBlock];
+  size_t helpers = kept_.helpers.size();
+  kept_.helpers.resize(helpers + run.count + 1);
+  for (uint32_t begin = run.begin, end = run.begin + run.count; begin < end;) {
+    const trace::RecordGroup* const groups = &runs.groups[run.GroupOf(begin)];
+    const uint32_t most = std::min(kBlock, end - begin);
     const bool steady = index_->phases().IsSteady(groups[0].correlation_id);
     uint32_t count = 0;  // all in one phase
     for (; count < most; ++count) {
       if (index_->phases().IsSteady(groups[count].correlation_id) != steady) break;
       sites[count] = groups[count].target.id();
-      durations_ns[count] = end_ns[count] - start_ns[count];
+      kept_.helpers[helpers] = begin + count;
+      helpers += !helpers_.IsPlain(sites[count]);
     }
-    const uint32_t alone = std::clamp(alone_count, begin, begin + count) - begin;
-    for (uint32_t i = 0; i < alone; ++i) {
-      const uint64_t exclusive_ns = Pass(frontier_ns, start_ns[i], end_ns[i]);
-      kept_exclusive_ns[begin + i] = exclusive_ns;
-      hidden_ns[i] = durations_ns[i] - exclusive_ns;
-      busy_ns += exclusive_ns;
+    for (uint32_t i = 0; i < count; ++i) {
+      durations_ns[i] = runs.end_ns[begin + i] - runs.start_ns[begin + i];
+      busy_ns += durations_ns[i];
     }
-    std::copy(durations_ns + alone, durations_ns + count, hidden_ns + alone);
     TimeSums* const sums = result_.sums[steady].data();
     for (uint32_t i = 0; i < count; ++i) {
-      TimeSums& of = sums[sites[i]];
-      of.records += 1;
-      of.duration_ns += durations_ns[i];
-      of.exclusive_ns -= hidden_ns[i];
+      sums[sites[i]].records += 1;
+      sums[sites[i]].duration_ns += durations_ns[i];
     }
     result_.durations[steady].Add(sites, durations_ns, count);
     begin += count;
   }
-  device.frontier_ns = frontier_ns;
+  kept_.helpers.resize(helpers);
+  const auto sums_of = [&](uint32_t i) -> TimeSums& {
+    return result_.sums[IsSteady(runs, run, i)][runs.groups[run.GroupOf(i)].target.id()];
+  };
+  for (uint32_t i = run.begin + alone_count; i < run.begin + run.count; ++i) {
+    sums_of(i).exclusive_ns -= runs.end_ns[i] - runs.start_ns[i];
+    busy_ns -= runs.end_ns[i] - runs.start_ns[i];
+  }
+  Device& device = DeviceOf(run.stream, kept_.devices);
   device.busy_ns += busy_ns;
+  Cover(runs, run.begin, run.begin + alone_count, device, [&](uint32_t i, uint64_t hidden_ns) {
+    sums_of(i).exclusive_ns -= hidden_ns;
+    kept_.hidden.push_back({i, hidden_ns});
+  });
 }
 
 void SlotTimes::FoldOthers(const Chunk& chunk, const trace::Run& run, uint32_t alone_count) {
@@ -240,7 +255,9 @@ void SlotTimes::FoldOthers(const Chunk& chunk, const trace::Run& run, uint32_t a
     const uint64_t exclusive_ns = Pass(device.frontier_ns, start_ns, end_ns);
     sums.exclusive_ns += exclusive_ns;
     device.busy_ns += exclusive_ns;
-    if (!run.target.is_graph()) kept_.eager_exclusive_ns.push_back(exclusive_ns);
+    if (!run.target.is_graph() && exclusive_ns != end_ns - start_ns) {
+      kept_.hidden.push_back({i, end_ns - start_ns - exclusive_ns});
+    }
   }
 }
 
@@ -293,26 +310,39 @@ void SlotTimes::AddLast(const Chunk& chunk, size_t begin) {
 }
 
 void SlotTimes::GiveHelpers(const Chunk& chunk, const Kept& kept) {
-  const uint64_t* const starts = chunk.runs.start_ns.data();
-  const uint64_t* const ends = chunk.runs.end_ns.data();
-  auto alone = kept.eager_exclusive_ns.begin();
+  const trace::ChunkRuns& runs = chunk.runs;
+  auto hidden = kept.hidden.begin();
   const auto exclusive_of = [&](uint32_t i) {
     if (i >= kept.alone_count) return last_exclusive_ns_[i - kept.alone_count];
-    return i < first_exclusive_ns_.size() ? first_exclusive_ns_[i] : *alone;
+    if (i < first_exclusive_ns_.size()) return first_exclusive_ns_[i];
+    while (hidden != kept.hidden.end() && hidden->record < i) ++hidden;
+    const bool is_hidden = hidden != kept.hidden.end() && hidden->record == i;
+    return runs.end_ns[i] - runs.start_ns[i] - (is_hidden ? hidden->hidden_ns : 0);
   };
-  for (const trace::Run& run : chunk.runs.runs) {
+  const auto add = [&](const trace::Run& run, uint32_t i, uint32_t site) {
+    helpers_.Add(run.stream, site, IsSteady(runs, run, i), runs.start_ns[i], exclusive_of(i));
+  };
+  auto helper = kept.helpers.begin();
+  for (const trace::Run& run : runs.runs) {
+    const uint32_t end = run.begin + run.count;
     if (run.target.is_graph()) {
       helpers_.Break(run.stream);
-      continue;
-    }
-    for (uint32_t i = run.begin; i < run.begin + run.count; ++i) {
-      if (!index_->IsInClockRange(starts[i], ends[i])) continue;
-      uint32_t site = run.own_groups ? chunk.runs.groups[run.GroupOf(i)].target.id() : run.site;
-      if (site >= index_->site_count()) site = 0;
-      if (!helpers_.PassPlain(run.stream, site, starts[i])) {
-        helpers_.Add(run.stream, site, IsSteady(chunk.runs, run, i), starts[i], exclusive_of(i));
+    } else if (run.own_groups && kept.in_range) {
+      for (uint32_t i = run.begin; i < end; ++i) {
+        const uint32_t next =
+            helper != kept.helpers.end() ? std::min(*helper, end) : end;  // that is not plain
+        if (next > i) helpers_.PassPlain(run.stream, runs.start_ns[next - 1]);
+        if (next == end) break;
+        add(run, next, runs.groups[run.GroupOf(next)].target.id());
+        ++helper;
+        i = next;
       }
-      if (i < kept.alone_count) ++alone;
+    } else {
+      for (uint32_t i = run.begin; i < end; ++i) {
+        if (!index_->IsInClockRange(runs.start_ns[i], runs.end_ns[i])) continue;
+        const uint32_t site = index_->site_of_slot(SlotAt(runs, run, i));
+        add(run, i, site);
+      }
     }
   }
 }

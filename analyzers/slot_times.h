@@ -51,24 +51,29 @@ class SlotTimes : public Analyzer {
   struct Device {
     uint64_t frontier_ns = 0, busy_ns = 0;
   };
+  // What earlier records of the chunk hide of a record.
+  struct Hidden {
+    uint32_t record;
+    uint64_t hidden_ns;
+  };
   // What FoldInOrder needs of the chunk that Fold took last.
   struct Kept {
+    bool in_range = false;   // all its times
     size_t alone_count = 0;  // of the first records exclusive times are in the sums
     std::vector<Device> devices;
-    std::vector<uint64_t> eager_exclusive_ns;  // of those of them that were launched eagerly
+    // Of those of them that were launched eagerly; in order.
+    std::vector<Hidden> hidden;
+    // Where all are in range: records of runs with own_groups that are not plain; in order.
+    std::vector<uint32_t> helpers;
   };
 
-  // Some records of one run, the first `alone_count` of which no other chunk's come between.
-  struct Block {
-    const uint64_t *start_ns, *end_ns;
-    uint32_t count, alone_count;
-  };
   static constexpr uint32_t kBlock = 128;
 
   void FoldReplay(const Chunk& chunk, const trace::Run& run, uint32_t alone_count);
   void FoldEager(const Chunk& chunk, const trace::Run& run, uint32_t alone_count);
   void FoldOthers(const Chunk& chunk, const trace::Run& run, uint32_t alone_count);
-  void Cover(const Block& block, Device& device, TimeSums* sums) const;
+  template <typename F>
+  void Cover(const trace::ChunkRuns& runs, uint32_t begin, uint32_t end, Device& device, F&& hide);
   void NoteStream(const trace::Run& run, uint32_t slot);
   uint32_t SlotAt(const trace::ChunkRuns& runs, const trace::Run& run, uint32_t record) const;
   bool IsSteady(const trace::ChunkRuns& runs, const trace::Run& run, uint32_t record) const;
@@ -93,6 +98,7 @@ class SlotTimes : public Analyzer {
   std::vector<uint32_t>
       graph_stream_;  // by graph: the stream of all its slots, if it is known to be one
   Kept kept_;
+  size_t next_overlapping_ = 0;  // of the chunk's
   // Of the instance that FoldTrace was given:
   ExclusiveTime exclusive_;
   EagerHelpers helpers_;

@@ -107,7 +107,9 @@ void Collapse(const ChunkColumns& columns, const Tables& tables, ChunkRuns& runs
   runs.groups.clear();
   runs.runs.clear();
   runs.odd_attributes.clear();
+  runs.overlapping.clear();
   for (uint32_t i = 0; i < columns.start_ns.size(); ++i) {
+    if (i > 0 && columns.start_ns[i] < columns.end_ns[i - 1]) runs.overlapping.push_back(i);
     runs.last_end_ns = std::max(runs.last_end_ns, columns.end_ns[i]);
     const Target target = columns.target[i];
     const size_t groups = runs.groups.size();

@@ -34,7 +34,6 @@ struct Run {
   uint32_t stream = 0;
   bool sites_by_node = false;  // each record has the site that its graph gives its node
   bool own_groups = false;
-  bool no_overlap = false;  // none starts before the record before it, of any run, has ended
 
   uint32_t GroupOf(uint32_t record) const { return own_groups ? group + (record - begin) : group; }
 };
@@ -61,6 +60,9 @@ struct ChunkRuns {
   std::vector<uint64_t> start_ns;
   std::vector<uint64_t> end_ns;
   uint64_t last_end_ns = 0;  // the latest; 0: no timed record
+  // Those that start before the record before them, of any run, has ended; ascending. The chunk's first
+  // record may be in it.
+  std::vector<uint32_t> overlapping;
 
   // Executed but not timed.
   std::vector<uint32_t> untimed_group;

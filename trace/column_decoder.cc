@@ -22,7 +22,7 @@ Target Resolve(uint32_t wire, const Tables& tables) {
   return target.id() != 0 && target.id() < known ? target : Target();
 }
 
-// The predictions of a chunk: for each predicted target a stretch of one for each node.
+// Which targets of a chunk are predicted, and where their predictions are.
 class Templates {
  public:
   absl::Status Decode(AllRecordColumns& set) {
@@ -32,19 +32,20 @@ class Templates {
     if (!targets.Checked(count) || !nodes.Checked(count)) return Contradiction("templates");
     targets_.resize(count);
     ends_.resize(count);
-    uint64_t end = 0;
+    uint64_t end = 1;
     uint32_t target = 0;
     for (size_t i = 0; i < count; ++i) {
       const uint32_t next = target + targets.Delta32();
       const uint64_t more = nodes.Small();
-      if ((i != 0 && next <= target) || more > kMaxPendingEntries - end) {
+      if ((i != 0 && next <= target) || more > kMaxPendingEntries + 1 - end) {
         return Contradiction("templates");
       }
       end += more;
       targets_[i] = target = next;
       ends_[i] = end;
     }
-    predictions_.assign(end, {0, 0});
+    predictions_.gap_ns.assign(end, 0);
+    predictions_.duration_ns.assign(end, 0);
     const size_t reach = std::min<size_t>(count == 0 ? 0 : size_t{target} + 1, kMostIndexed);
     index_.assign(reach, kNone);
     for (size_t i = 0; i < count && targets_[i] < reach; ++i) {
@@ -52,16 +53,15 @@ class Templates {
     }
     return absl::OkStatus();
   }
-  void Attach(uint32_t target, GroupState& group) {
+  void Attach(uint32_t target, GroupState& group) const {
     const uint32_t index = IndexOf(target);
-    if (index == kNone) {
-      group.predicted_nodes = 0;
-      return;
-    }
-    const uint64_t begin = index == 0 ? 0 : ends_[index - 1];
-    group.predictions = predictions_.data() + begin;
+    group.predicted_nodes = group.predictions = 0;
+    if (index == kNone) return;
+    const uint64_t begin = index == 0 ? 1 : ends_[index - 1];
     group.predicted_nodes = static_cast<uint32_t>(ends_[index] - begin);
+    if (group.predicted_nodes != 0) group.predictions = static_cast<uint32_t>(begin);
   }
+  Predictions& predictions() { return predictions_; }
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -78,7 +78,7 @@ class Templates {
   std::vector<uint32_t> targets_;
   std::vector<uint64_t> ends_;
   std::vector<uint32_t> index_;  // by target
-  std::vector<Prediction> predictions_;
+  Predictions predictions_;
 };
 
 // f(index, correlation id, target) for the entries of two columns: small differences in no order that
@@ -257,7 +257,8 @@ absl::Status DecodeRecords(AllRecordColumns& set, const ChunkStatistics& statist
   if (status.ok()) status = DecodeExceptions(set, tables, timed + untimed, buffers.exceptions);
   if (status.ok()) {
     status = buffers.records.Decode(columns, timed, statistics.first_start_ns(), tables,
-                                    buffers.exceptions, buffers.groups, out);
+                                    buffers.exceptions, buffers.groups,
+                                    buffers.templates.predictions(), out);
   }
   if (status.ok()) {
     status = DecodeUntimed(set, tables, buffers.groups, timed, buffers.exceptions, out);

@@ -6,61 +6,76 @@
 
 namespace hotproof::trace {
 
-// Times of records whose entries lie in the block.
-template <bool kPredicted, typename Entry>
-void RecordDecoder::PassTimes(const Entry* gaps, const Entry* durations, uint32_t count,
-                              Prediction* predictions, uint64_t* start_out, uint64_t* end_out) {
-  uint64_t at_ns = clock_.previous_end_ns, any = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    auto gap_ns = static_cast<uint64_t>(int64_t{gaps[i]});
-    auto duration_ns = static_cast<uint64_t>(int64_t{durations[i]});
-    if constexpr (kPredicted) {
-      gap_ns += predictions[i].gap_ns;
-      duration_ns += predictions[i].duration_ns;
-      predictions[i] = {gap_ns, duration_ns};
-    }
-    any |= gap_ns | duration_ns;
-    start_out[i] = at_ns += gap_ns;
-    end_out[i] = at_ns += duration_ns;
-  }
-  // Where no number is negative, or so large that a block of them wraps, times only go on.
-  if (any >> kPlainBits != 0 || clock_.previous_end_ns >> 62 != 0) {
-    FollowTimes(start_out, end_out, count);
-  } else {
-    clock_.last_end_ns = std::max(clock_.last_end_ns, at_ns);
-    clock_.previous_start_ns = start_out[count - 1];
-  }
-  clock_.previous_end_ns = at_ns;
+namespace {
+
+// Has bits at kPlainBits or above unless gap and duration are below that, the duration not
+// negative.
+template <int kPlainBits>
+uint64_t Size(uint64_t gap_ns, uint64_t duration_ns) {
+  return (gap_ns + (uint64_t{1} << (kPlainBits - 1))) | duration_ns;
 }
 
-// The same about order and ends, for all that can be: records may overlap.
-void RecordDecoder::FollowTimes(const uint64_t* start_ns, const uint64_t* end_ns, uint32_t count) {
-  uint64_t previous_start_ns = clock_.previous_start_ns, previous_end_ns = clock_.previous_end_ns;
-  uint64_t last_end_ns = clock_.last_end_ns;
-  bool sorted = true, no_overlap = true;
+}  // namespace
+
+// When the records [first, first + count) began and ended, and which began before the one before
+// them had ended.
+void RecordDecoder::Place(const Times& times, uint32_t first, ChunkRuns& out) {
+  const uint64_t *const gap_ns = times.gap_ns, *const duration_ns = times.duration_ns;
+  uint64_t *const start_out = &out.start_ns[first], *const end_out = &out.end_ns[first];
+  const uint32_t count = times.count;
+  const uint64_t previous_end_ns = clock_.previous_end_ns;
+  uint64_t at_ns = previous_end_ns;
+  uint32_t overlaps = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    sorted &= start_ns[i] >= previous_start_ns && end_ns[i] >= start_ns[i];
-    no_overlap &= start_ns[i] >= previous_end_ns;
-    previous_start_ns = start_ns[i];
-    previous_end_ns = end_ns[i];
-    last_end_ns = std::max(last_end_ns, previous_end_ns);
+    start_out[i] = at_ns += gap_ns[i];
+    end_out[i] = at_ns += duration_ns[i];
+    overlapping_[overlaps] = i;
+    overlaps += gap_ns[i] >> 63;
   }
-  clock_ = {previous_start_ns, previous_end_ns, last_end_ns, clock_.sorted && sorted,
-            clock_.no_overlap && no_overlap};
+  const auto end_before = [&](uint32_t i) { return i == 0 ? previous_end_ns : end_out[i - 1]; };
+  // Where no number is so large that sums wrap, and none is negative as a time, signs tell all.
+  bool plain = times.plain && previous_end_ns >> 62 == 0;
+  for (uint32_t i = 0; i < overlaps; ++i) {
+    plain &= start_out[overlapping_[i]] <= end_before(overlapping_[i]);
+  }
+  if (!plain) return FollowTimes(first, count, out);
+  uint64_t steps_ns = start_out[0] - clock_.previous_start_ns;
+  for (uint32_t i = 1; i < count; ++i) steps_ns |= gap_ns[i] + duration_ns[i - 1];
+  clock_.sorted &= steps_ns >> 63 == 0;
+  uint64_t last_end_ns = std::max(clock_.last_end_ns, at_ns);
+  for (uint32_t i = 0; i < overlaps; ++i) {
+    const uint32_t record = overlapping_[i];
+    if (record != 0) last_end_ns = std::max(last_end_ns, end_out[record - 1]);
+    out.overlapping.push_back(first + record);
+  }
+  clock_ = {start_out[count - 1], at_ns, last_end_ns, clock_.sorted};
 }
 
-// The next `count` records; nullptr: not predicted.
-void RecordDecoder::DecodeTimes(uint32_t count, Prediction* predictions, uint64_t* start_out,
-                                uint64_t* end_out) {
+// The same about order and ends, for all that can be.
+void RecordDecoder::FollowTimes(uint32_t first, uint32_t count, ChunkRuns& out) {
+  for (uint32_t i = first; i < first + count; ++i) {
+    const uint64_t start_ns = out.start_ns[i], end_ns = out.end_ns[i];
+    clock_.sorted &= start_ns >= clock_.previous_start_ns && end_ns >= start_ns;
+    if (start_ns < clock_.previous_end_ns) out.overlapping.push_back(i);
+    clock_.previous_start_ns = start_ns;
+    clock_.previous_end_ns = end_ns;
+    clock_.last_end_ns = std::max(clock_.last_end_ns, end_ns);
+  }
+}
+
+// The next `count` records. `gap_ns` and `duration_ns`: what is predicted, and then what it was.
+void RecordDecoder::DecodeTimes(uint32_t first, uint32_t count, uint64_t* gap_ns,
+                                uint64_t* duration_ns, ChunkRuns& out) {
   while (count > 0) {
     if (block_at_ == block_end_) NextBlock();
     const uint32_t part = std::min(count, block_end_ - block_at_);
+    uint64_t size = 0;
     const auto pass = [&](const auto& entries) {
       const auto *gaps = &entries[0][block_at_], *durations = &entries[1][block_at_];
-      if (predictions != nullptr) {
-        PassTimes<true>(gaps, durations, part, predictions, start_out, end_out);
-      } else {
-        PassTimes<false>(gaps, durations, part, nullptr, start_out, end_out);
+      for (uint32_t i = 0; i < part; ++i) {
+        gap_ns[i] += static_cast<uint64_t>(int64_t{gaps[i]});
+        duration_ns[i] += static_cast<uint64_t>(int64_t{durations[i]});
+        size |= Size<kPlainBits>(gap_ns[i], duration_ns[i]);
       }
     };
     if (block_.wide) {
@@ -68,11 +83,21 @@ void RecordDecoder::DecodeTimes(uint32_t count, Prediction* predictions, uint64_
     } else {
       pass(block_.narrow);
     }
-    if (predictions != nullptr) predictions += part;
+    Place({gap_ns, duration_ns, part, size >> kPlainBits == 0}, first, out);
     block_at_ += part;
-    start_out += part;
-    end_out += part;
+    first += part;
+    gap_ns += part;
+    duration_ns += part;
     count -= part;
+  }
+}
+
+void RecordDecoder::DecodeUnpredicted(uint32_t first, uint32_t count, ChunkRuns& out) {
+  for (uint32_t part; count > 0; first += part, count -= part) {
+    part = std::min<uint32_t>(count, kBlockEntries);
+    std::fill_n(gap_ns_, part, 0);
+    std::fill_n(duration_ns_, part, 0);
+    DecodeTimes(first, part, gap_ns_, duration_ns_, out);
   }
 }
 
@@ -92,27 +117,23 @@ void RecordDecoder::NextBlock() {
 }
 
 // The next `count` records, each the first one of its group.
-void RecordDecoder::DecodeEagerTimes(uint32_t count, GroupState* groups, uint64_t* start_out,
-                                     uint64_t* end_out) {
+void RecordDecoder::DecodeEagerTimes(uint32_t first, uint32_t count, GroupState* groups,
+                                     Predictions& predictions, ChunkRuns& out) {
+  uint64_t *const gap_ns = predictions.gap_ns.data(), *const duration_ns =
+                                                          predictions.duration_ns.data();
   while (count > 0) {
     if (block_at_ == block_end_) NextBlock();
     const uint32_t part = std::min(count, block_end_ - block_at_);
+    uint64_t size = 0;
     const auto pass = [&](const auto& entries) {
       const auto *gaps = &entries[0][block_at_], *durations = &entries[1][block_at_];
-      Prediction none{0, 0};  // for those that are not predicted
-      uint64_t at_ns = clock_.previous_end_ns;
       for (uint32_t i = 0; i < part; ++i) {
-        GroupState& group = groups[i];
-        group.next_node = 1;
-        const uint64_t predicted = group.predicted_nodes != 0 ? ~uint64_t{0} : 0;
-        Prediction& prediction = predicted != 0 ? *group.predictions : none;
-        const uint64_t gap_ns =
-            static_cast<uint64_t>(int64_t{gaps[i]}) + (prediction.gap_ns & predicted);
-        const uint64_t duration_ns =
-            static_cast<uint64_t>(int64_t{durations[i]}) + (prediction.duration_ns & predicted);
-        prediction = {gap_ns, duration_ns};
-        start_out[i] = at_ns += gap_ns;
-        end_out[i] = at_ns += duration_ns;
+        groups[i].next_node = 1;
+        const uint32_t at = groups[i].predictions;
+        gap_ns_[i] = gap_ns[at] += static_cast<uint64_t>(int64_t{gaps[i]});
+        duration_ns_[i] = duration_ns[at] += static_cast<uint64_t>(int64_t{durations[i]});
+        gap_ns[0] = duration_ns[0] = 0;
+        size |= Size<kPlainBits>(gap_ns_[i], duration_ns_[i]);
       }
     };
     if (block_.wide) {
@@ -120,11 +141,10 @@ void RecordDecoder::DecodeEagerTimes(uint32_t count, GroupState* groups, uint64_
     } else {
       pass(block_.narrow);
     }
-    FollowTimes(start_out, end_out, part);
+    Place({gap_ns_, duration_ns_, part, size >> kPlainBits == 0}, first, out);
     block_at_ += part;
+    first += part;
     groups += part;
-    start_out += part;
-    end_out += part;
     count -= part;
   }
 }
@@ -191,7 +211,8 @@ constexpr uint8_t kNextGroup = 2;  // a difference of 1, as it is coded
 absl::Status RecordDecoder::Decode(const RecordColumns& columns, size_t count,
                                    uint64_t first_start_ns, const Tables& tables,
                                    const std::vector<Exception>& exceptions,
-                                   std::vector<GroupState>& groups, ChunkRuns& out) {
+                                   std::vector<GroupState>& groups, Predictions& predictions,
+                                   ChunkRuns& out) {
   RunColumn group_deltas(columns.groups.data()), nodes(columns.nodes.data()),
       streams(columns.streams.data());
   cursors_[0] = CursorOf(columns.gaps);
@@ -202,6 +223,7 @@ absl::Status RecordDecoder::Decode(const RecordColumns& columns, size_t count,
   out.start_ns.resize(count);
   out.end_ns.resize(count);
   out.runs.clear();
+  out.overlapping.clear();
   next_exception_ = 0;
   const auto stream_count = static_cast<uint32_t>(tables.streams.size());
   GroupState* group = nullptr;
@@ -234,7 +256,7 @@ absl::Status RecordDecoder::Decode(const RecordColumns& columns, size_t count,
         nodes.Skip(most);
         streams.Skip(most);
         const auto launches = static_cast<uint32_t>(most + 1);
-        DecodeEagerTimes(launches, group, &out.start_ns[i], &out.end_ns[i]);
+        DecodeEagerTimes(i, launches, group, predictions, out);
         out.runs.push_back({.begin = i,
                             .count = launches,
                             .group = index,
@@ -251,24 +273,15 @@ absl::Status RecordDecoder::Decode(const RecordColumns& columns, size_t count,
     streams.Skip(more);
     const auto run_count = static_cast<uint32_t>(more + 1);
     group->next_node = node + run_count;
-    clock_.no_overlap = true;
-
     uint32_t predicted = 0;
     if (node < group->predicted_nodes) {
       predicted = std::min(run_count, group->predicted_nodes - node);
-      DecodeTimes(predicted, group->predictions + node, &out.start_ns[i], &out.end_ns[i]);
+      const uint32_t at = group->predictions + node;
+      DecodeTimes(i, predicted, &predictions.gap_ns[at], &predictions.duration_ns[at], out);
     }
-    if (predicted < run_count) {
-      DecodeTimes(run_count - predicted, nullptr, &out.start_ns[i + predicted],
-                  &out.end_ns[i + predicted]);
-    }
+    DecodeUnpredicted(i + predicted, run_count - predicted, out);
     AddRun(*group,
-           {.begin = i,
-            .count = run_count,
-            .group = index,
-            .node = node,
-            .stream = known_stream,
-            .no_overlap = clock_.no_overlap},
+           {.begin = i, .count = run_count, .group = index, .node = node, .stream = known_stream},
            exceptions, out);
     i += run_count;
   }

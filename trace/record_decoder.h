@@ -13,9 +13,10 @@
 
 namespace hotproof::trace {
 
-// Gap and duration of the latest record of one target and node.
-struct Prediction {
-  uint64_t gap_ns, duration_ns;
+// Gaps and durations of the latest records of the targets and nodes that are predicted: of each
+// target a stretch with one for each node. Place 0 is of all that are not predicted, and stays 0.
+struct Predictions {
+  std::vector<uint64_t> gap_ns, duration_ns;
 };
 
 // A group as its records are decoded.
@@ -24,7 +25,7 @@ struct GroupState {
   uint32_t nodes = 0;  // of a graph
   uint32_t stream = 0, next_node = 0;
   uint32_t predicted_nodes = 0;
-  Prediction* predictions = nullptr;
+  uint32_t predictions = 0;  // where they begin
 };
 
 // What an exception says of a record; timed records come first in the count.
@@ -40,29 +41,35 @@ struct RecordColumns {
 
 class RecordDecoder {
  public:
-  // Each column has `count` entries and has been Checked. Fills runs, start_ns, end_ns and
-  // last_end_ns of `out`. `exceptions`: ascending by record.
+  // Each column has `count` entries and has been Checked. Fills runs, start_ns, end_ns, overlapping
+  // and last_end_ns of `out`. `exceptions`: ascending by record.
   absl::Status Decode(const RecordColumns& columns, size_t count, uint64_t first_start_ns,
                       const Tables& tables, const std::vector<Exception>& exceptions,
-                      std::vector<GroupState>& groups, ChunkRuns& out);
+                      std::vector<GroupState>& groups, Predictions& predictions, ChunkRuns& out);
 
  private:
   struct Clock {
     uint64_t previous_start_ns = 0, previous_end_ns = 0, last_end_ns = 0;
     bool sorted = true;
-    bool no_overlap = true;  // of the present run
   };
   // A block of gaps and durations below 2^kPlainBits comes to less than 2^62.
   static constexpr int kPlainBits = 62 - 10;
   static_assert(2 * kBlockEntries <= 1 << 10);
-  void FollowTimes(const uint64_t* start_ns, const uint64_t* end_ns, uint32_t count);
-  void DecodeTimes(uint32_t count, Prediction* predictions, uint64_t* start_out, uint64_t* end_out);
-  template <bool kPredicted, typename Entry>
-  void PassTimes(const Entry* gaps, const Entry* durations, uint32_t count, Prediction* predictions,
-                 uint64_t* start_out, uint64_t* end_out);
+  // What the gaps and durations of a block, or a part of one, are.
+  struct Times {
+    const uint64_t *gap_ns, *duration_ns;
+    uint32_t count;
+    bool plain;  // all below 2^kPlainBits, and no duration is negative
+  };
+  void Place(const Times& times, uint32_t first, ChunkRuns& out);
+  void FollowTimes(uint32_t first, uint32_t count, ChunkRuns& out);
+  void DecodeTimes(uint32_t first, uint32_t count, uint64_t* gap_ns, uint64_t* duration_ns,
+                   ChunkRuns& out);
+  void DecodeUnpredicted(uint32_t first, uint32_t count, ChunkRuns& out);
   uint32_t EagerFollowers(const std::vector<GroupState>& groups, uint32_t index, uint32_t record,
                           size_t most, const std::vector<Exception>& exceptions);
-  void DecodeEagerTimes(uint32_t count, GroupState* groups, uint64_t* start_out, uint64_t* end_out);
+  void DecodeEagerTimes(uint32_t first, uint32_t count, GroupState* groups,
+                        Predictions& predictions, ChunkRuns& out);
   void NextBlock();
   void PassExceptions(uint32_t record, const std::vector<Exception>& exceptions);
   void AddRun(const GroupState& group, Run run, const std::vector<Exception>& exceptions,
@@ -75,6 +82,9 @@ class RecordDecoder {
   uint32_t block_at_ = 0, block_end_ = 0;
   size_t entries_left_ = 0;  // behind the block
   Clock clock_;
+  // Of a block whose predictions do not lie side by side.
+  uint64_t gap_ns_[kBlockEntries], duration_ns_[kBlockEntries];
+  uint32_t overlapping_[kBlockEntries + 1];
   size_t next_exception_ = 0;
 };
 

@@ -109,7 +109,7 @@ TEST_F(FastReadingTest, ColumnsAsRunsAreTheSameRecords) {
   const auto reader = TraceReader::Open(path_);
   ASSERT_TRUE(reader.ok());
   const Tables& tables = (*reader)->tables();
-  size_t records = 0, run_count = 0;
+  size_t records = 0, run_count = 0, overlapping_count = 0;
   for (size_t chunk = 0; chunk < (*reader)->chunk_count(); ++chunk) {
     ChunkColumns columns, again;
     ChunkRuns runs;
@@ -125,8 +125,19 @@ TEST_F(FastReadingTest, ColumnsAsRunsAreTheSameRecords) {
     EXPECT_EQ(again.stream, columns.stream);
     EXPECT_EQ(again.start_ns, columns.start_ns);
     EXPECT_EQ(again.end_ns, columns.end_ns);
+    std::vector<uint32_t> overlapping;
+    for (uint32_t i = 1; i < columns.start_ns.size(); ++i) {
+      if (columns.start_ns[i] < columns.end_ns[i - 1]) overlapping.push_back(i);
+    }
+    ChunkRuns decoded;
+    ASSERT_TRUE((*reader)->ReadRuns(chunk, decoded).ok());
+    EXPECT_EQ(decoded.overlapping, overlapping);
+    EXPECT_EQ(runs.overlapping, overlapping);
+    EXPECT_EQ(decoded.last_end_ns, runs.last_end_ns);
+    overlapping_count += overlapping.size();
   }
   EXPECT_LT(run_count, records / 2);  // it does find them
+  EXPECT_GT(overlapping_count, 100u);
 }
 
 TEST_F(FastReadingTest, HeadsAloneGiveTheSameTablesAndNoColumnIsDecoded) {
