@@ -132,6 +132,27 @@ struct Cursor {
   }
 };
 
+// A consumer warp goes through both rings, a stage at a time: waits for what it reads, says that it
+// has read it, and goes on.
+__device__ inline void wait_for_weights(const Rings& rings, const Cursor& at) {
+  ptx::mbarrier_wait(rings.full(at.stage), at.phase);
+}
+__device__ inline void wait_for_tokens(const Rings& rings, const Cursor& at) {
+  ptx::mbarrier_wait(rings.token_full(at.stage), at.phase);
+}
+__device__ inline void release_stage(const Rings& rings, const Cursor& weights,
+                                     const Cursor& tokens, int lane) {
+  __syncwarp();
+  if (lane == 0) {
+    ptx::mbarrier_arrive(rings.empty(weights.stage));
+    ptx::mbarrier_arrive(rings.token_empty(tokens.stage));
+  }
+}
+__device__ inline void next_stage(const Rings& rings, Cursor* weights, Cursor* tokens) {
+  weights->next(rings.stages);
+  tokens->next(rings.token_stages);
+}
+
 // The timed variant notes when things happened.
 enum Moment { kStart, kFirstWeights, kDependencyMet, kFirstUnit, kLastIssue, kLastUnit, kEnd };
 template <Mutation kMutation>

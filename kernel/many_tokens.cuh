@@ -46,10 +46,6 @@ __device__ void consume_many(const GemmParams& p, const Rings& rings, const CtaW
   const ptx::Descriptor tokens(rings.tokens(0) + (kSplitsTokens ? warpgroup * 64 * kBlockK : 0),
                                kAtomBytes);
   Cursor w_at, t_at;
-  const auto wait_for_stage = [&] {
-    ptx::mbarrier_wait(rings.full(w_at.stage), w_at.phase);
-    ptx::mbarrier_wait(rings.token_full(t_at.stage), t_at.phase);
-  };
   // Piece b of block i of the stage.
   const auto issue = [&](float(&part)[kN / 2], int i, int b) {
     const ptx::Descriptor t = tokens.plus(t_at.stage * p.layout.token_stage + i * kMTile * kBlockK);
@@ -95,7 +91,8 @@ __device__ void consume_many(const GemmParams& p, const Rings& rings, const CtaW
   // K blocks [from, to) -> acc.
   const auto multiply = [&](int from, int to) {
     for (int k = from; k < to; k += blocks) {
-      wait_for_stage();
+      wait_for_weights(rings, w_at);
+      wait_for_tokens(rings, t_at);
       const int count = min(blocks, to - k);
       if (kOverlaps && count == 2) {
         float part[2][kN / 2];
@@ -114,13 +111,8 @@ __device__ void consume_many(const GemmParams& p, const Rings& rings, const CtaW
           }
         }
       }
-      __syncwarp();
-      if (lane == 0) {
-        ptx::mbarrier_arrive(rings.empty(w_at.stage));
-        ptx::mbarrier_arrive(rings.token_empty(t_at.stage));
-      }
-      w_at.next(rings.stages);
-      t_at.next(rings.token_stages);
+      release_stage(rings, w_at, t_at, lane);
+      next_stage(rings, &w_at, &t_at);
     }
   };
   ptx::mbarrier_wait(rings.table_full(), 0);

@@ -120,12 +120,12 @@ __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& 
         if (at.half == role.half) {
           const int k = at.k();
           if (kFolds && k == cut && k < at.end()) break;
-          ptx::mbarrier_wait(rings.full(w_at.stage), w_at.phase);
+          wait_for_weights(rings, w_at);
           if (first) {
             if (threadIdx.x == 0) note<kMutation>(p, kFirstWeights);
             ptx::mbarrier_wait(rings.table_full(), 0);
           }
-          ptx::mbarrier_wait(rings.token_full(t_at.stage), t_at.phase);
+          wait_for_tokens(rings, t_at);
           if (first && threadIdx.x == 0) note<kMutation>(p, kFirstUnit);
           if (threadIdx.x == 0) note<kMutation>(p, kLastUnit);
           first = false;
@@ -141,14 +141,9 @@ __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& 
                 tokens.plus(t_at.stage * p.layout.token_stage), rings.scales(t_at.stage), b_scale,
                 lane, fault, acc[b]);
           }
-          __syncwarp();
-          if (lane == 0) {
-            ptx::mbarrier_arrive(rings.empty(w_at.stage));
-            ptx::mbarrier_arrive(rings.token_empty(t_at.stage));
-          }
+          release_stage(rings, w_at, t_at, lane);
         }
-        w_at.next(rings.stages);
-        t_at.next(rings.token_stages);
+        next_stage(rings, &w_at, &t_at);
       }
       if (p.work.segments == 1) break;
 #pragma unroll
