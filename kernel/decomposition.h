@@ -32,7 +32,8 @@ inline constexpr int kMinSegmentBlocks = 2;
 inline constexpr int kMaxTileGroups = 32;     // 256 rows: two consumer warpgroups x two wgmma
 inline constexpr int kFullTileGroups = 16;    // 128 rows: two consumer warpgroups x one wgmma
 inline constexpr int kMostFewTokens = 32;     // more are for the kernel of many_tokens.cuh,
-inline constexpr int kManyTileGroups = 34;    // whose tiles have up to 272 rows
+inline constexpr int kManyTileGroups = 34;    // whose tiles have up to 272 rows;
+inline constexpr int kNearlyFullGroups = 14;  // of 112 and more it makes 128
 inline constexpr int kMostSharedTokens = 64;  // where K has less than kLongBlocks
 inline constexpr int kLongBlocks = 64;
 inline constexpr int kWgmmaGroups = 8;  // 64 rows
@@ -128,7 +129,9 @@ constexpr Decomposition decompose(int m, int most_whole, int n, int k, int sm_co
   } else {
     const int even = ceil_div(d.groups, sm_count);
     const int tiles = ceil_div(even, d.many ? kManyTileGroups : kFullTileGroups + 1);
-    set_tiles(&d, ceil_div(even, tiles), false, sm_count);
+    const int groups = ceil_div(even, tiles);
+    const bool nearly_full = groups >= kNearlyFullGroups && groups < kFullTileGroups;
+    set_tiles(&d, d.many && nearly_full ? kFullTileGroups : groups, false, sm_count);
   }
   return d;
 }

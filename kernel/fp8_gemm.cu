@@ -109,6 +109,9 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
     set_tiles(&work, std::min(tile_groups, work.segments > 1 ? kFullTileGroups : kMaxTileGroups),
               shared, device.sm_count);
   }
+  if (work.many && tuning.tile_groups > 0 && work.segments == 1) {
+    set_tiles(&work, std::min(tuning.tile_groups, kManyTileGroups), false, device.sm_count);
+  }
   plan->m_tile = m_tile_for(m);
 
   const int budget = std::min(device.smem_per_sm - device.smem_reserved, device.smem_per_block);

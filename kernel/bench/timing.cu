@@ -221,6 +221,9 @@ std::vector<Variant> variants(bool many) {
           [&](Tuning& t) { t.stage_blocks = blocks, t.token_stages = stages; });
     }
   }
+  for (const int groups : {14, 16}) {  // where K has no segments
+    if (many) add("groups " + std::to_string(groups), [&](Tuning& t) { t.tile_groups = groups; });
+  }
   if (many) return all;
   for (const int kib : {20, 64, 96, 512}) {
     add("window " + std::to_string(kib), [&](Tuning& t) { t.window_kib = kib; });
