@@ -56,31 +56,53 @@ bool IsDeviceAddress(const Driver& driver, uint64_t word) {
          memory_type != 0;
 }
 
+namespace {
+
+// Where the first of `maps` that covers the byte `at` ends; `at` if none does.
+uint32_t BehindMap(const std::vector<uint32_t>& maps, uint32_t at) {
+  const auto covers = [at](uint32_t map) { return map <= at && at < map + TensorMaps::kBytes; };
+  const auto found = std::find_if(maps.begin(), maps.end(), covers);
+  return found == maps.end() ? at : *found + TensorMaps::kBytes;
+}
+
+// Behind `end` only tensor maps are left: what lies between them is masked, what follows is cut.
+void KeepMapsBehind(uint32_t end, ArgumentLayout& head) {
+  uint32_t total = end;
+  for (const uint32_t map : head.tensor_maps) total = std::max(total, map + TensorMaps::kBytes);
+  while (head.offsets.back() >= total) {
+    head.offsets.pop_back();
+    head.sizes.pop_back();
+  }
+  head.sizes.back() = std::min(head.sizes.back(), total - head.offsets.back());
+  head.total_bytes = total;
+  std::erase_if(head.masked, [total](uint32_t at) { return at + 8 > total; });
+  for (uint32_t at = end; at + 8 <= total; at = at / 8 * 8 + 8) {
+    if (at + 8 > BehindMap(head.tensor_maps, at)) head.masked.push_back(at);
+  }
+  std::sort(head.masked.begin(), head.masked.end());
+  head.masked.erase(std::unique(head.masked.begin(), head.masked.end()), head.masked.end());
+}
+
+}  // namespace
+
 ArgumentLayout HeadsOf(const ArgumentLayout& whole) {
   ArgumentLayout head = whole;
   head.heads_only = true;
-  for (size_t i = 0; i < head.sizes.size(); ++i) {
-    const uint32_t begin = head.offsets[i];
-    const auto is_tensor_map = [&](uint32_t at) {
-      return at >= begin && at < begin + head.sizes[i];
-    };
-    if (head.sizes[i] <= kHeadBytes ||
-        std::any_of(head.tensor_maps.begin(), head.tensor_maps.end(), is_tensor_map)) {
-      continue;
-    }
+  for (size_t i = 0; i < whole.sizes.size(); ++i) {
+    const uint32_t end_of_argument = whole.offsets[i] + whole.sizes[i];
+    uint32_t begin = whole.offsets[i];
+    while (BehindMap(whole.tensor_maps, begin) != begin) begin = BehindMap(whole.tensor_maps, begin);
+    if (begin + kHeadBytes >= end_of_argument) continue;
     uint32_t end = begin + kHeadBytes;
-    for (const uint32_t at : head.masked) {
+    for (const uint32_t map : whole.tensor_maps) {
+      if (begin < map && map < end) end = map;
+    }
+    for (const uint32_t at : whole.masked) {
       if (at < end && end < at + 8) end = at;  // half an address is none
     }
-    head.sizes.resize(i + 1);
-    head.offsets.resize(i + 1);
-    head.sizes[i] = end - begin;
-    head.total_bytes = end;
+    KeepMapsBehind(end, head);
     break;
   }
-  std::erase_if(head.masked, [&](uint32_t at) { return at + 8 > head.total_bytes; });
-  std::erase_if(head.tensor_maps,
-                [&](uint32_t at) { return at + TensorMaps::kBytes > head.total_bytes; });
   return head;
 }
 

@@ -34,7 +34,8 @@ struct ArgumentLayout {
   bool overflowed = false;  // too many of these as well: arguments are no longer part of a site
   uint32_t total_bytes = 0;
   std::vector<uint32_t> offsets, sizes;
-  std::vector<uint32_t> masked;       // offsets of 8-byte words seen as device addresses
+  // Offsets of 8-byte words that are not kept: seen as device addresses, or no part of a head.
+  std::vector<uint32_t> masked;
   std::vector<uint32_t> tensor_maps;  // offsets of 128-byte runs seen as tensor maps
 
   // Whether arguments are part of this kernel's sites.
@@ -70,9 +71,10 @@ void ForEachMapPlace(const ArgumentLayout& layout, uint32_t size, Visit visit) {
   }
 }
 
-// Of the first struct among the arguments that is no tensor map only its first words, and nothing
-// behind it: a struct's problem size stands in front, and what follows is often the leftovers of a
-// stack, new at every launch.
+// Of the first struct among the arguments (but for tensor maps in front of it, or inside at its
+// beginning) only its first words, and behind them only tensor maps: a struct's problem size stands
+// in front, and what follows is often the leftovers of a stack, new at every launch. What lies
+// between the maps is masked, what follows the last one is not kept.
 ArgumentLayout HeadsOf(const ArgumentLayout& whole);
 
 ArgumentLayout ReadArgumentLayout(const Driver& driver, CUfunction function);

@@ -135,62 +135,6 @@ TEST_F(SitesTest, SitesStayBoundedWhenAScalarChangesAtEveryLaunch) {
   EXPECT_TRUE(reader->tables().sites.at(highest).arguments_overflowed());
 }
 
-TEST_F(SitesTest, AStructWhoseLeftoversChangeKeepsItsProblemSize) {
-  // As CUTLASS's Params lie: mode, M, N, K, L, then leftovers of the stack; another argument
-  // behind.
-  constexpr uint32_t kOffset = 16, kBytes = 1792;
-  state_.kernels[function_] = {"cutlass", {0, kOffset, kOffset + kBytes}, {8, kBytes, 4}};
-  uint64_t scale = 1;
-  alignas(8) int32_t params_struct[kBytes / 4] = {};
-  int32_t behind = 0;
-  void* params[] = {&scale, params_struct, &behind};
-  std::map<uint32_t, int32_t> m_of_site;
-  constexpr int kShapes = 500;
-  for (int round = 0; round < 3; ++round) {
-    for (int32_t m = 1; m <= kShapes; ++m) {
-      const int32_t head[] = {0, m, 34816, 5120, 1};
-      std::memcpy(params_struct, head, sizeof head);
-      params_struct[8] = ++behind;
-      const uint32_t site = sites_.Resolve(Launch(function_, "cutlass", params));
-      EXPECT_EQ(m_of_site.try_emplace(site, m).first->second, m);
-    }
-  }
-  EXPECT_LE(m_of_site.size(), Sites::kMaxArgumentSets + kShapes);
-  const auto reader = scratch_.Read();
-  EXPECT_TRUE(reader->tables().problems.empty());
-  for (const auto& [id, m] : m_of_site) {
-    const trace::Site& site = reader->tables().sites.at(id);
-    EXPECT_FALSE(site.arguments_overflowed());
-    ASSERT_GE(site.arguments().size(), kOffset + 20);
-    int32_t read[5];
-    std::memcpy(read, site.arguments().data() + kOffset, sizeof read);
-    EXPECT_THAT(read, ElementsAre(0, m, 34816, 5120, 1));
-    // What is not kept is not there, rather than zero.
-    EXPECT_TRUE(site.arguments().size() == kOffset + 20 ||
-                site.arguments().size() == kOffset + kBytes + 4);
-  }
-}
-
-TEST_F(SitesTest, AHeadCutsNoAddressInHalf) {
-  // Three pointers in front, as FlashAttention's Params: the third lies across the cut.
-  state_.kernels[function_] = {"attention", {0}, {64}};
-  uint64_t params_struct[8] = {};
-  void* params[] = {params_struct};
-  state_.device_addresses.clear();
-  std::set<uint32_t> sites;
-  for (uint64_t i = 0; i < 1000; ++i) {
-    for (int pointer = 0; pointer < 3; ++pointer) {
-      params_struct[pointer] = 0x7f0000000000 + (4096 * i + pointer) * 256;
-      state_.device_addresses.insert(params_struct[pointer]);
-    }
-    params_struct[7] = i;  // leftovers
-    sites.insert(sites_.Resolve(Launch(function_, "attention", params)));
-  }
-  EXPECT_EQ(sites.size(), Sites::kMaxArgumentSets + 1) << "one head for all";
-  const auto reader = scratch_.Read();
-  EXPECT_EQ(reader->tables().sites.at(*sites.rbegin()).arguments(), std::string(16, '\0'));
-}
-
 TEST_F(SitesTest, AllKernelsTogetherKeepABoundedNumberOfHeads) {
   uint64_t scalar = 0;
   void* params[] = {&scalar};
@@ -333,11 +277,11 @@ TEST_F(SitesTest, AModuleIsBelievedOnlyWhenItsCallLoadedItAlone) {
   state_.kernels[function_] = {"k", {}, {}};
   state_.kernels[Handle<void*>(0x2000)] = {"l", {}, {}};
   state_.modules = {{function_, Handle<void*>(0xa)}, {Handle<void*>(0x2000), Handle<void*>(0xb)}};
-  sites_.OnCallEntered();
+  Sites::OnCallEntered();
   sites_.OnModuleLoaded(nullptr, 1, "first", 5);
   sites_.OnModuleLoaded(nullptr, 2, "second", 6);
   const uint32_t unsure = sites_.Resolve(Launch(function_, "k", nullptr));
-  sites_.OnCallEntered();
+  Sites::OnCallEntered();
   sites_.OnModuleLoaded(nullptr, 3, "third", 5);
   const uint32_t sure = sites_.Resolve(Launch(Handle<void*>(0x2000), "l", nullptr));
   const auto reader = scratch_.Read();
