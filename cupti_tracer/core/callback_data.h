@@ -11,6 +11,8 @@
 
 namespace hotproof::tracer {
 
+struct LaunchMemory;
+
 // The launching or node-adding call that this thread is in.
 struct CurrentCall {
   CUpti_CallbackId id = 0;
@@ -34,6 +36,9 @@ struct CallbackThread {
   uint32_t loads_in_call = 0;  // modules loaded in the driver call that it is in
   CurrentCall call;
   LibraryCallState library_call{};
+  LaunchMemory* launches = nullptr;  // launch_cache.h; null: it launched nothing yet
+  // A driver call begins in this thread.
+  void OnCallEntered() { loads_in_call = 0; }
 };
 inline constinit thread_local CallbackThread callback_thread;
 // The same, looked up once: a compiler that knows what the reference stands for looks it up at each

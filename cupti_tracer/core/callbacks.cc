@@ -108,7 +108,7 @@ bool OnRepeatedLaunch(Session& session, CallbackThread& thread, CUpti_CallbackId
   if (!session.has_context()) return false;
   CurrentCall& call = thread.call;
   if (data.callbackSite == CUPTI_API_ENTER) {
-    thread.loads_in_call = 0;
+    thread.OnCallEntered();
     call = {id, data.functionParams, data.symbolName, true, false, 0};
     if (session.timing()) {
       session.collection().launches.Prepare(data.correlationId);
@@ -121,7 +121,7 @@ bool OnRepeatedLaunch(Session& session, CallbackThread& thread, CUpti_CallbackId
   if (!DescribeUsualLaunch(id, data.functionParams, description)) return false;
   Collection& collection = session.collection();
   if (!collection.ranges.FindCurrent(description.ranges)) return false;
-  const LaunchMemory* memory = LaunchMemory::Get();
+  const LaunchMemory* const memory = thread.launches;
   if (memory == nullptr) return false;
   const uint32_t site = collection.sites.ResolveCached(description, memory->launches,
                                                        CurrentLibraryCall::Get(thread.library_call));
@@ -143,7 +143,7 @@ bool OnRepeatedLaunch(Session& session, CallbackThread& thread, CUpti_CallbackId
 
 void OnDriverEnter(Session& session, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   CallbackThread& thread = callback_thread;
-  thread.loads_in_call = 0;
+  thread.OnCallEntered();
   if (IsKernelLaunch(id) || IsGraphLaunch(id) || IsKernelNodeCall(id)) {
     thread.call = {id,   data.functionParams, data.symbolName,
                    true, false,               session.timing() ? MonotonicNs() : 0};

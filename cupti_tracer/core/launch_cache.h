@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "cupti_tracer/core/arguments.h"
+#include "cupti_tracer/core/callback_data.h"
 #include "cupti_tracer/core/launch_description.h"
 #include "cupti_tracer/core/streams.h"
 #include "cupti_tracer/core/tensor_maps.h"
@@ -112,6 +113,7 @@ struct LaunchMemory {
   LaunchCache launches;
   StreamCache streams;
   static LaunchMemory* Get() { return ThreadCacheOf<LaunchMemory>::Get(); }  // null: no memory
+  static LaunchMemory*& Slot() { return callback_thread.launches; }
 };
 
 }  // namespace hotproof::tracer

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "cupti_tracer/core/callback_data.h"
 #include "cupti_tracer/core/cubin.h"
 
 namespace hotproof::tracer {

@@ -15,7 +15,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "cupti_tracer/core/callback_data.h"
 #include "cupti_tracer/core/trace_file.h"
 
 namespace hotproof::tracer {
@@ -32,8 +31,7 @@ class Modules {
  public:
   explicit Modules(TraceFile& file) : file_(file) {}
 
-  // A driver call begins in this thread.
-  static void OnCallEntered() { callback_thread.loads_in_call = 0; }
+  // Of the call that this thread is in: CallbackThread::OnCallEntered goes before.
   void OnLoaded(CUcontext context, uint32_t module_id, const void* cubin, size_t cubin_bytes);
   void OnHandle(CUmodule module);
   void OnUnloaded(CUcontext context, uint32_t module_id);

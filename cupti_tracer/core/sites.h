@@ -103,7 +103,6 @@ class Sites {
   uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
 
   // modules.h
-  static void OnCallEntered() { Modules::OnCallEntered(); }
   void OnModuleLoaded(CUcontext context, uint32_t module_id, const void* cubin,
                       size_t cubin_bytes) {
     modules_.OnLoaded(context, module_id, cubin, cubin_bytes);

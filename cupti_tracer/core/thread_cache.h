@@ -11,16 +11,27 @@ namespace hotproof::tracer {
 template <typename Block>
 class ThreadCacheOf {
  public:
-  static Block* Get() { return block_ != nullptr ? block_ : Make(); }
+  static Block* Get() {
+    Block* const block = Slot();
+    return block != nullptr ? block : Make();
+  }
   // Null as well where Get was not called in this thread yet.
-  static Block* Find() { return block_; }
+  static Block* Find() { return Slot(); }
 
  private:
+  // Where the thread's pointer is: beside what else its user looks up, if Block says so.
+  static Block*& Slot() {
+    if constexpr (requires { Block::Slot(); }) {
+      return Block::Slot();
+    } else {
+      return block_;
+    }
+  }
   static Block* Make() {
     struct Key {
       Key() {
         made = pthread_key_create(&key, [](void* memory) {
-                 block_ = nullptr;
+                 Slot() = nullptr;
                  std::free(memory);
                }) == 0;
       }
@@ -35,7 +46,7 @@ class ThreadCacheOf {
       std::free(block);
       return nullptr;
     }
-    return block_ = block;
+    return Slot() = block;
   }
   static inline constinit thread_local Block* block_ = nullptr;
 };

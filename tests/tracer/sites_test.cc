@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "cupti_tracer/core/callback_data.h"
 #include "tests/tracer/fake_driver.h"
 
 namespace hotproof::tracer {
@@ -277,11 +278,11 @@ TEST_F(SitesTest, AModuleIsBelievedOnlyWhenItsCallLoadedItAlone) {
   state_.kernels[function_] = {"k", {}, {}};
   state_.kernels[Handle<void*>(0x2000)] = {"l", {}, {}};
   state_.modules = {{function_, Handle<void*>(0xa)}, {Handle<void*>(0x2000), Handle<void*>(0xb)}};
-  Sites::OnCallEntered();
+  callback_thread.OnCallEntered();
   sites_.OnModuleLoaded(nullptr, 1, "first", 5);
   sites_.OnModuleLoaded(nullptr, 2, "second", 6);
   const uint32_t unsure = sites_.Resolve(Launch(function_, "k", nullptr));
-  Sites::OnCallEntered();
+  callback_thread.OnCallEntered();
   sites_.OnModuleLoaded(nullptr, 3, "third", 5);
   const uint32_t sure = sites_.Resolve(Launch(Handle<void*>(0x2000), "l", nullptr));
   const auto reader = scratch_.Read();
@@ -303,14 +304,14 @@ TEST_F(SitesTest, AKernelsNameTellsItsModuleWhereItsCallDoesNot) {
   // Loaded some calls ago, beside another one.
   sites_.OnModuleLoaded(nullptr, 7, cubin.data(), cubin.size());
   sites_.OnModuleLoaded(nullptr, 8, "no cubin", 8);
-  Sites::OnCallEntered();
+  callback_thread.OnCallEntered();
   const uint32_t known = sites_.Resolve(Launch(function_, name.c_str(), nullptr));
   const uint32_t unknown = sites_.Resolve(Launch(Handle<void*>(0x3000), "not_in_it", nullptr));
   // Another cubin with this name.
   std::string changed = cubin;
   changed.back() ^= 1;
   sites_.OnModuleLoaded(nullptr, 9, changed.data(), changed.size());
-  Sites::OnCallEntered();
+  callback_thread.OnCallEntered();
   const uint32_t unsure = sites_.Resolve(Launch(Handle<void*>(0x2000), name.c_str(), nullptr));
   const auto reader = scratch_.Read();
   const auto kernel_of = [&](uint32_t site) {
