@@ -38,11 +38,6 @@ std::vector<int64_t> TileExtents(const std::string& tile) {
   return extents;
 }
 
-// What AddKnown may add.
-constexpr const char* kKnown[] = {"grid_x",  "grid_y",  "grid_z",          "block_x",
-                                  "block_y", "block_z", "grid",            "tiles_m",
-                                  "tiles_n", "swapped_tiles_m", "swapped_tiles_n", "padded_k"};
-
 // A repeated name keeps its first value: fields before what is derived from them.
 template <typename Values>
 void AddKnown(const LaunchEvidence& evidence, const KernelClass& kernel_class, Values& values) {
@@ -103,19 +98,6 @@ absl::StatusOr<CompiledLayout::Check> CompiledLayout::CompileCheck(const std::st
   return check;
 }
 
-std::string CompiledLayout::UnknownName(const Check& check, const Layout& layout) const {
-  std::set<std::string, std::less<>> known(std::begin(kKnown), std::end(kKnown));
-  for (const Signature::Term& term : signature_.terms()) known.insert(term.field);
-  for (const Field& field : fields_) known.insert(field.name);
-  for (const std::string& constant : layout.constant())
-    known.insert(constant.substr(0, constant.find(' ')));
-  if (!check.left.name.empty() && !known.contains(check.left.name)) return check.left.name;
-  for (const Operand& operand : check.right) {
-    if (!operand.name.empty() && !known.contains(operand.name)) return operand.name;
-  }
-  return "";
-}
-
 absl::StatusOr<CompiledLayout> CompiledLayout::Compile(const Layout& layout) {
   CompiledLayout compiled;
   compiled.id_ = layout.id();
@@ -145,10 +127,6 @@ absl::StatusOr<CompiledLayout> CompiledLayout::Compile(const Layout& layout) {
   for (const std::string& text : layout.check()) {
     auto check = CompileCheck(text);
     if (!check.ok()) return invalid(std::string(check.status().message()));
-    if (const std::string name = compiled.UnknownName(*check, layout); !name.empty()) {
-      return invalid(absl::StrCat("\"", text, "\": nothing is called ", name,
-                                  "; name a field, a constant or what a launch has (docs/shapes.md)"));
-    }
     compiled.checks_.push_back(*std::move(check));
   }
   for (const std::string& text : layout.constant()) {
