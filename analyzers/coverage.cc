@@ -21,6 +21,16 @@ bool IsTraceOf(const trace::Header& header, const trace::Process& process,
                    {process.pid(), process.start_ticks(), manifest.boot_id()});
 }
 
+// The last process of that pid: those before it have ended.
+trace::Process LastOf(uint32_t pid, const trace::Manifest& manifest) {
+  trace::Process last;
+  last.set_pid(pid);
+  for (const trace::Process& process : manifest.processes()) {
+    if (process.pid() == pid) last = process;
+  }
+  return last;
+}
+
 }  // namespace
 
 bool MayBeSame(const ProcessIdentity& a, const ProcessIdentity& b) {
@@ -76,6 +86,17 @@ Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
                   ProcessName(process.executable(),
                               {process.arguments().begin(), process.arguments().end()}));
     }
+    for (const uint32_t pid : manifest.alive_pids()) {
+      const trace::Process process = LastOf(pid, manifest);
+      const bool traced = std::any_of(
+          headers.begin(), headers.end(),
+          [&](const trace::Header* header) { return IsTraceOf(*header, process, manifest); });
+      if (traced || process.gpu()) continue;
+      coverage.still_running.push_back(process);
+      add_problem(Finding::kRanOn, pid,
+                  ProcessName(process.executable(),
+                              {process.arguments().begin(), process.arguments().end()}));
+    }
     if (!manifest.finished()) add_problem(Finding::kManifestUnfinished, 0, "");
   }
   return coverage;
@@ -84,16 +105,14 @@ Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
 bool IsStillRunning(const std::vector<trace::Manifest>& manifests, const trace::Header& header) {
   for (const trace::Manifest& manifest : manifests) {
     for (const uint32_t pid : manifest.alive_pids()) {
-      // The last process of that pid: the others have ended.
-      ProcessIdentity alive{pid, 0, manifest.boot_id()};
-      for (const trace::Process& process : manifest.processes()) {
-        if (process.pid() == pid) alive.start_ticks = process.start_ticks();
-      }
-      const ProcessIdentity traced{header.pid(), header.process_start_ticks(), header.boot_id()};
-      if (MayBeSame(alive, traced)) return true;
+      if (IsTraceOf(header, LastOf(pid, manifest), manifest)) return true;
     }
   }
   return false;
+}
+
+std::string NoTraceOf(const std::string& folder) {
+  return absl::StrCat("no trace (.hpt) of ", folder);
 }
 
 std::string ProcessName(const std::string& executable, const std::vector<std::string>& arguments) {

@@ -25,7 +25,9 @@ absl::StatusOr<trace::Manifest> LoadManifest(const std::string& path);
 
 struct Coverage {
   report::Process::Coverage state = report::Process::NOT_CHECKED;  // of the run: never MISSING
-  std::vector<trace::Process> missing;                             // GPU processes without a trace
+  std::vector<trace::Process> missing;  // GPU processes without a trace; pid 0: a folder without any
+  // Without a GPU until `hotproof run` ended, and running then: what they did later is not known.
+  std::vector<trace::Process> still_running;
   std::vector<report::Problem> problems;
 
   bool partial() const { return state == report::Process::PARTIAL; }
@@ -36,6 +38,12 @@ Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
                        const std::vector<const trace::Header*>& headers);
 
 bool IsStillRunning(const std::vector<trace::Manifest>& manifests, const trace::Header& header);
+
+// Of a folder that was named as one of several.
+std::string NoTraceOf(const std::string& folder);
+inline constexpr char kNoTraceInAdvice[] =
+    "name the folders of runs that were traced alone; where it was run under hotproof run, hotproof "
+    "doctor says what stops the preload";
 
 // "python3 serve.py" from an executable and its arguments.
 std::string ProcessName(const std::string& executable, const std::vector<std::string>& arguments);

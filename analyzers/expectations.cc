@@ -44,17 +44,46 @@ bool Launched(const ProcessAnalysis& process) {
   return process.completeness.completeness.expected() > 0;
 }
 
-Why CoverageGap(const Coverage& coverage) {
-  std::vector<std::string> missing;
-  for (const trace::Process& process : coverage.missing) {
-    missing.push_back(absl::StrCat("pid ", process.pid()));
-  }
-  const LossKind& kind =
-      LossOf(missing.empty() ? Finding::kManifestUnfinished : Finding::kNoTrace);
-  return {missing.empty() ? kind.meaning
-                          : absl::StrCat(kind.meaning, ": ", absl::StrJoin(missing, ", ")),
-          kind.advice,
+// Why nothing is known of that one.
+Why MissingWhy(const trace::Process& missing) {
+  const LossKind& kind = LossOf(Finding::kNoTrace);
+  const bool is_folder = missing.pid() == 0;
+  return {is_folder ? NoTraceOf(missing.executable()) : kind.meaning,
+          is_folder ? kNoTraceInAdvice : kind.advice,
           {kind.name}};
+}
+
+Why CoverageGap(const Coverage& coverage) {
+  Why gap;
+  std::vector<std::string> missing, running;
+  for (const trace::Process& process : coverage.missing) {
+    if (process.pid() != 0) {
+      missing.push_back(absl::StrCat("pid ", process.pid()));
+      continue;
+    }
+    const Why why = MissingWhy(process);
+    gap.Add(why.text, why.advice, why.ids[0]);
+  }
+  for (const trace::Process& process : coverage.still_running)
+    running.push_back(absl::StrCat("pid ", process.pid()));
+  const auto add = [&](Finding finding, const std::vector<std::string>& pids) {
+    const LossKind& kind = LossOf(finding);
+    gap.Add(absl::StrCat(kind.meaning, pids.empty() ? "" : ": ", absl::StrJoin(pids, ", ")),
+            kind.advice, kind.name);
+  };
+  if (!missing.empty()) add(Finding::kNoTrace, missing);
+  if (!running.empty()) add(Finding::kRanOn, running);
+  if (gap.text.empty()) add(Finding::kManifestUnfinished, {});
+  return gap;
+}
+
+// Launches that were not seen could make it fail.
+bool HasUpperBound(const CompiledExpectation& expectation) {
+  const auto is_most = [](const std::optional<RatioBound>& bound) {
+    return bound &&
+           (bound->op == RatioBound::Op::kLessEqual || bound->op == RatioBound::Op::kLess);
+  };
+  return expectation.bounds.max || is_most(expectation.share) || is_most(expectation.time_share);
 }
 
 const Why kBlind{"a process was not collected in full", "its report says why (hotproof report)",
@@ -173,12 +202,16 @@ class Judge {
     absl::StrAppend(&why.advice, why.advice.empty() ? "" : "; ",
                     "where one process is enough, --processes any");
     for (const trace::Process& missing : coverage_.missing) {
-      why.text = LossOf(Finding::kNoTrace).meaning;
+      why.text = MissingWhy(missing).text;
       KeepUnknown(expectation, why, missing.pid(),
                   ProcessName(missing.executable(),
                               {missing.arguments().begin(), missing.arguments().end()}));
     }
-    if (coverage_.missing.empty()) KeepUnknown(expectation, why, 0, "later processes");
+    if (!coverage_.missing.empty()) return;
+    // One that launched nothing until `run` ended is none of those that are judged, but for what it
+    // may launch that should not be.
+    if (coverage_.still_running.empty() || HasUpperBound(expectation))
+      KeepUnknown(expectation, why, 0, "later processes");
   }
 
   // The line of the process that does best stands for all.

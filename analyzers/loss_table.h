@@ -31,6 +31,7 @@ enum class Finding {
   kCountersDisagree,
   kUnknownTargets,
   kStillRunning,
+  kRanOn,  // not even a GPU process when `run` ended
   kNoTrace,
   kInterposersLost,
   kShapeContradiction,

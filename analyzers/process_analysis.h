@@ -41,6 +41,7 @@ struct AnalyzeOptions {
   // Only where HeadsTellCounts; everything else of the analysis is then empty.
   bool counts_only = false;
   std::vector<trace::Manifest> manifests;  // of the runs the trace may be of
+  bool still_running = false;              // the process ran when its trace was opened
 };
 
 // Whether what was asked can be told, and checked against what ran, without the columns: the process

@@ -172,15 +172,16 @@ void AddMissing(const trace::Process& missing, report::Report* report) {
   process->set_coverage(report::Process::MISSING);
   process->set_phase("unphased");
   const LossKind& kind = LossOf(Finding::kNoTrace);
+  const std::string why = missing.pid() == 0 ? NoTraceOf(missing.executable()) : kind.meaning;
   report::Completeness* completeness = process->mutable_completeness();
   completeness->set_state(report::Completeness::NOT_COLLECTED);
   report::Reason* reason = completeness->add_reasons();
   reason->set_name(kind.name);
-  reason->set_detail(kind.meaning);
+  reason->set_detail(why);
   reason->set_affects_counts(true);
   reason->set_affects_times(true);
   process->set_verdict(
-      absl::StrCat("NOT COLLECTED, so this says nothing about what ran: ", kind.meaning));
+      absl::StrCat("NOT COLLECTED, so this says nothing about what ran: ", why));
 }
 
 // Says that several runs are one report, and of which of them each row is.

@@ -91,9 +91,34 @@ absl::StatusOr<FolderEvidence> LookBeside(const std::string& folder,
   return evidence;
 }
 
+namespace {
+
+// Nothing else of the run says that a GPU process is missing.
+bool IsSilent(const FolderEvidence& evidence) {
+  const auto is_gpu = [](const trace::Process& process) { return process.gpu(); };
+  return evidence.without_trace.empty() &&
+         std::none_of(evidence.manifests.begin(), evidence.manifests.end(),
+                      [&](const trace::Manifest& manifest) {
+                        const auto& processes = manifest.processes();
+                        return std::any_of(processes.begin(), processes.end(), is_gpu);
+                      });
+}
+
+}  // namespace
+
 void AddEvidence(const FolderEvidence& evidence, analyzers::Coverage& coverage) {
   using analyzers::Finding;
   using analyzers::LossKind;
+  if (!evidence.named_in_vain.empty() && IsSilent(evidence)) {
+    coverage.state = report::Process::PARTIAL;
+    trace::Process& folder = coverage.missing.emplace_back();
+    folder.set_executable(evidence.named_in_vain);
+    report::Problem& problem = coverage.problems.emplace_back();
+    problem.set_severity(report::Problem::ERROR);
+    problem.set_name(analyzers::LossOf(Finding::kNoTrace).name);
+    problem.set_detail(analyzers::NoTraceOf(evidence.named_in_vain));
+    problem.set_advice(analyzers::kNoTraceInAdvice);
+  }
   for (const trace::Process& process : evidence.without_trace) {
     const bool known = std::any_of(coverage.missing.begin(), coverage.missing.end(),
                                    [&](const trace::Process& missing) {

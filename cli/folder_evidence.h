@@ -14,6 +14,7 @@ namespace hotproof::cli {
 inline constexpr char kNotNamed[] = "not_named";  // the problem's name in reports
 
 struct FolderEvidence {
+  std::string named_in_vain;  // the folder, where it was named and holds no trace
   std::vector<trace::Manifest> manifests;     // one or none
   std::vector<trace::Process> without_trace;  // their counter file is there, their trace is gone
   std::vector<trace::Process>

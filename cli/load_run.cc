@@ -12,6 +12,7 @@
 #include "catalog/classifier.h"
 #include "catalog/rule_text.h"
 #include "cli/folder_evidence.h"
+#include "cli/process_stat.h"
 #include "cli/terminal.h"
 #include "trace/reader.h"
 #include "trace/segments.h"
@@ -28,6 +29,7 @@ struct Inputs {
 absl::StatusOr<Inputs> FindInputs(const std::vector<std::string>& paths) {
   Inputs inputs;
   std::set<std::string> folders;
+  std::map<std::string, std::string> in_vain;  // folders without a trace, as they were named
   const auto canonical = [](const std::string& path) {
     std::error_code error;
     const auto found = std::filesystem::canonical(path, error);
@@ -47,6 +49,7 @@ absl::StatusOr<Inputs> FindInputs(const std::vector<std::string>& paths) {
     const bool is_folder = std::filesystem::is_directory(place, error);
     const std::string folder = is_folder ? place : place.parent_path();
     folders.insert(folder);
+    if (is_folder && found->trace_paths.empty()) in_vain[folder] = path;
     std::string named = is_folder ? path : std::filesystem::path(path).parent_path().string();
     while (named.size() > 1 && named.back() == '/') named.pop_back();
     inputs.runs.try_emplace(folder, named.empty() ? "." : named);
@@ -55,9 +58,17 @@ absl::StatusOr<Inputs> FindInputs(const std::vector<std::string>& paths) {
   for (const std::string& folder : folders) {
     auto evidence = LookBeside(folder, inputs.traces);
     if (!evidence.ok()) return evidence.status();
+    if (!inputs.traces.empty()) evidence->named_in_vain = in_vain[folder];
     inputs.folders.push_back(*std::move(evidence));
   }
   return inputs;
+}
+
+bool IsRunning(const std::string& trace) {
+  const auto file = trace::File::Open(trace);
+  if (!file.ok()) return false;
+  const auto start = trace::StartOf(**file);
+  return start && IsSeenRunning(start->pid, start->process_start_ticks, start->boot_id);
 }
 
 // What the trace says of its process; where it is cut off before that, what its file's name does.
@@ -130,6 +141,8 @@ absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const s
   for (size_t i = 0; i < inputs->traces.size(); ++i) {
     Progress progress(absl::StrCat("reading trace ", i + 1, " of ", inputs->traces.size()));
     options.fold.progress = [&](size_t done, size_t all) { progress.Update(done, all); };
+    // Asked before it is read: what a process does meanwhile must not be taken for its end.
+    options.still_running = IsRunning(inputs->traces[i]);
     auto reader = trace::TraceReader::Open(inputs->traces[i], {.verify_columns = !counts_only});
     options.counts_only =
         counts_only && reader.ok() && analyzers::HeadsTellCounts((*reader)->tables());

@@ -52,41 +52,6 @@ std::vector<std::string> SplitAtZeros(const std::string& text) {
 ProcessTree::ProcessTree(pid_t root, std::string library_name, std::string proc)
     : root_(root), library_name_(std::move(library_name)), proc_(std::move(proc)) {}
 
-bool ProcessTree::ReadStat(pid_t pid, Stat& stat) const {
-  const std::string text = ReadFile(proc_ + "/" + std::to_string(pid) + "/stat");
-  // The second field is the name in parentheses, which may itself hold anything.
-  const size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return false;
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string field;
-  for (int number = 3; number <= 48 && fields >> field; ++number) {
-    const uint64_t value = std::strtoull(field.c_str(), nullptr, 10);
-    switch (number) {
-      case 3:
-        stat.state = field[0];
-        break;
-      case 4:
-        stat.parent_pid = static_cast<pid_t>(value);
-        break;
-      case 20:
-        stat.threads = static_cast<int>(value);
-        break;
-      case 22:
-        stat.start_ticks = value;
-        break;
-      case 28:
-        stat.image.stack_address = value;
-        break;
-      case 48:
-        stat.image.arguments_address = value;
-        break;
-      default:
-        break;
-    }
-  }
-  return stat.start_ticks != 0;
-}
-
 bool ProcessTree::HoldsUvm(pid_t pid) const {
   const std::string folder = proc_ + "/" + std::to_string(pid) + "/fd";
   bool found = false;
@@ -111,7 +76,7 @@ std::vector<pid_t> ProcessTree::ListPids() const {
   return pids;
 }
 
-void ProcessTree::Add(pid_t pid, const Stat& stat) {
+void ProcessTree::Add(pid_t pid, const ProcessStat& stat) {
   Entry entry;
   entry.seen.pid = pid;
   entry.seen.parent_pid = stat.parent_pid;
@@ -146,7 +111,7 @@ bool ProcessTree::RefreshUvm(Entry& entry, bool first) {
   return true;
 }
 
-bool ProcessTree::Refresh(Entry& entry, const Stat& stat, bool first) {
+bool ProcessTree::Refresh(Entry& entry, const ProcessStat& stat, bool first) {
   const std::string folder = proc_ + "/" + std::to_string(entry.seen.pid);
   bool changed = first;
   const bool new_image = first || (stat.image.known() && !(stat.image == entry.image));
@@ -184,11 +149,9 @@ bool ProcessTree::Poll() {
   // Those known: ended, another process under the same number, or perhaps another program by now.
   for (auto it = alive_.begin(); it != alive_.end();) {
     Entry& entry = entries_[it->second];
-    Stat stat;
-    const bool here =
-        ReadStat(it->first, stat) && stat.runs() && stat.start_ticks == entry.seen.start_ticks;
-    if (here) {
-      changed |= Refresh(entry, stat, false);
+    const auto stat = ReadProcessStat(it->first, proc_);
+    if (stat && stat->runs() && stat->start_ticks == entry.seen.start_ticks) {
+      changed |= Refresh(entry, *stat, false);
       ++it;
     } else {
       entry.seen.alive = false;
@@ -200,11 +163,11 @@ bool ProcessTree::Poll() {
   // Those new: a child may be listed before its parent, so look until nothing more is found.
   std::erase_if(others_,
                 [&](pid_t pid) { return !std::binary_search(pids.begin(), pids.end(), pid); });
-  std::map<pid_t, Stat> pending;
+  std::map<pid_t, ProcessStat> pending;
   for (pid_t pid : pids) {
-    Stat stat;
     if (pid == root_ || alive_.contains(pid) || others_.contains(pid)) continue;
-    if (ReadStat(pid, stat) && stat.runs()) pending[pid] = stat;
+    const auto stat = ReadProcessStat(pid, proc_);
+    if (stat && stat->runs()) pending[pid] = *stat;
   }
   for (bool found = true; found;) {
     found = false;

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/process_stat.h"
+
 namespace hotproof::cli {
 
 // One descendant, as last seen.
@@ -38,38 +40,20 @@ class ProcessTree {
   std::vector<pid_t> alive() const;
 
  private:
-  // What tells one program from the next in the same process: exec changes both addresses.
-  struct Image {
-    uint64_t stack_address = 0, arguments_address = 0;
-    // A process that is ending gave its memory back and shows zeros, for seconds when a GPU's has
-    // to be freed, before it becomes a zombie.
-    bool known() const { return stack_address != 0 || arguments_address != 0; }
-    friend bool operator==(const Image&, const Image&) = default;
-  };
-  struct Stat {
-    char state = 0;
-    int threads = 0;
-    pid_t parent_pid = 0;
-    uint64_t start_ticks = 0;
-    Image image;
-    // A zombie with threads left is a process whose first thread ended early.
-    bool runs() const { return state != 'X' && (state != 'Z' || threads > 1); }
-  };
   struct Entry {
     SeenProcess seen;
-    Image image;
+    ProcessStat::Image image;
     bool inherited_uvm = false;  // a forked child's copy of its parent's descriptor
     bool doubtful_uvm = false;   // perhaps such a copy
     int mapping_looks_left = 0;
     uint64_t holds_uvm_since_poll = 0;
   };
 
-  bool ReadStat(pid_t pid, Stat& stat) const;
   bool HoldsUvm(pid_t pid) const;
   bool MapsLibrary(pid_t pid) const;
   std::vector<pid_t> ListPids() const;
-  void Add(pid_t pid, const Stat& stat);
-  bool Refresh(Entry& entry, const Stat& stat, bool first);
+  void Add(pid_t pid, const ProcessStat& stat);
+  bool Refresh(Entry& entry, const ProcessStat& stat, bool first);
   bool RefreshUvm(Entry& entry, bool first);
 
   const pid_t root_;

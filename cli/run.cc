@@ -21,6 +21,7 @@
 #include "cli/child.h"
 #include "cli/manifest.h"
 #include "cli/option_checks.h"
+#include "cli/process_stat.h"
 #include "cli/process_tree.h"
 #include "cli/tracer_library.h"
 #include "trace/redact.h"
@@ -130,9 +131,7 @@ class Run {
       manifest_.add_command(argument);
     }
     manifest_.set_start_realtime_ns(RealtimeNs());
-    std::string boot_id;
-    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot_id);
-    manifest_.set_boot_id(boot_id);
+    manifest_.set_boot_id(BootId());
   }
 
   int Execute() {

@@ -87,7 +87,7 @@ std::optional<FileStart> StartOf(const File& file) {
   } catch (const protozero::exception&) {
     return std::nullopt;
   }
-  return FileStart{segment, header.pid(), header.process_start_ticks()};
+  return FileStart{segment, header.pid(), header.process_start_ticks(), header.boot_id()};
 }
 
 }  // namespace hotproof::trace

@@ -26,6 +26,7 @@ struct FileStart {
   uint32_t segment = 1;
   uint32_t pid = 0;
   uint64_t process_start_ticks = 0;
+  std::string boot_id;
 };
 // nullopt: its first frame is no head.
 std::optional<FileStart> StartOf(const File& file);

@@ -104,6 +104,10 @@ TEST(Assert, CompletenessAndCoverageDecideAsTheTableSays) {
       {"COMPLETE, a GPU process without a trace", Trace(launches) + partial, kI, kF, kI, kF, kI},
       {"COMPLETE, run stopped early",
        Trace(launches) + " manifest { processes { pid: 100 gpu: true } }", kI, kF, kI, kF, kI},
+      {"COMPLETE, a process without a GPU ran on",
+       Trace(launches) +
+           " manifest { finished: true processes { pid: 100 gpu: true } processes { pid: 7 } alive_pids: 7 }",
+       kP, kF, kI, kF, kI},
       {"COUNTED", Trace("header { mode: MODE_COUNT }" + launches) + full, kP, kF, kP, kF, kP},
       {"COUNTED, a GPU process without a trace",
        Trace("header { mode: MODE_COUNT }" + launches) + partial, kI, kF, kI, kF, kI},

@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -31,6 +32,41 @@ class AssertTest(CliCase):
         elsewhere = shutil.copy(trace, tempfile.mkdtemp(dir=self.folder))
         shutil.copy(trace.replace(".hpt", ".hpc"), os.path.dirname(elsewhere))
         self.assertIn("coverage not checked", self.check(PASS, "assert", elsewhere, *never).stdout)
+
+    def test_a_folder_without_a_trace_is_a_part_of_the_run_that_was_not_seen(self):
+        traces, empty = self.write(SERVER + MANIFEST), tempfile.mkdtemp(dir=self.folder)
+        no_gpu = self.write("manifest { finished: true processes { pid: 7 } }")
+        never = "--kernel", "absent", "--max-launches", "0", "--phase", "all"
+        self.check(PASS, "assert", traces, *never)
+        for folder in empty, no_gpu:
+            for which in "every", "sum":
+                text = self.check(INCONCLUSIVE, "assert", traces, folder, *never, "--processes", which).stdout
+                self.assertIn(f"no trace (.hpt) of {folder}", text)
+            self.check(PASS, "assert", traces, folder, "--path", "flashinfer", "--min-launches", "1", "--processes", "any")
+            report = self.check(PASS, "report", traces, folder).stdout
+            self.assertIn(f"no trace (.hpt) of {folder}", report)
+            self.assertIn("PARTIAL", report)
+
+    def test_what_a_process_that_still_runs_has_not_done_is_not_known(self):
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            boot_id = file.read().strip()
+        process = subprocess.Popen(["sleep", "1000"])
+        try:
+            with open(f"/proc/{process.pid}/stat") as file:
+                start_ticks = file.read().rsplit(")", 1)[1].split()[19]
+            header = f'pid: {process.pid} process_start_ticks: {start_ticks} boot_id: "{boot_id}" '
+            traces = self.write(SERVER.replace("pid: 812 ", header).replace("trace {", "trace { no_footer: true", 1))
+            expected = "--path", "flashinfer"
+            self.check(PASS, "assert", traces, *expected, "--min-launches", "256")
+            running = self.check(INCONCLUSIVE, "assert", traces, *expected, "--launches", "256").stdout
+            self.assertIn("still running", running)
+            self.check(INCONCLUSIVE, "assert", traces, "--kernel", "absent", "--max-launches", "0")
+            self.check(INCONCLUSIVE, "assert", traces, *expected, "--min-launches", "257")
+        finally:
+            process.kill()
+            process.wait()
+        self.check(PASS, "assert", traces, *expected, "--launches", "256")
+        self.check(FAIL, "assert", traces, *expected, "--min-launches", "257")
 
     def test_the_files_of_a_cut_off_recording_are_judged_as_its_folder(self):
         example = os.path.join(EXAMPLES, "vllm-0.25.1-deepgemm-m8-cut-off")

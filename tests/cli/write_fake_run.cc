@@ -60,6 +60,8 @@ class FileWriter {
     header.format_major = tables.header.format_major();
     header.mode = tables.header.mode();
     header.pid = tables.header.pid();
+    header.process_start_ticks = tables.header.process_start_ticks();
+    header.boot_id = tables.header.boot_id();
     header.executable = tables.header.executable();
     header.interposers = true;
     if (!fake_.no_counter_file()) header.counters_file = stem_ + ".hpc";
@@ -132,7 +134,8 @@ class FileWriter {
   bool WriteCounters(const trace::CounterValues& asked) {
     const int directory = open(folder_.c_str(), O_RDONLY | O_DIRECTORY);
     trace::CounterTable counters(directory, (stem_ + ".hpc").c_str(), asked.sites.size() + 1,
-                                 asked.graphs.size() + 1, reader_.tables().header.pid(), 0);
+                                 asked.graphs.size() + 1, reader_.tables().header.pid(),
+                                 reader_.tables().header.process_start_ticks());
     for (size_t id = 0; id < asked.sites.size(); ++id) counters.CountSite(id, asked.sites[id]);
     for (size_t id = 0; id < asked.graphs.size(); ++id) counters.CountGraph(id, asked.graphs[id]);
     return counters.on_disk();
