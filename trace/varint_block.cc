@@ -72,46 +72,65 @@ bool DecodeNarrow(ZigZagCursor (&cursors)[2], size_t count, ZigZagBlock& block) 
 
 #if defined(__x86_64__)
 
-// What to do with eight bytes, by which of them say that their entry goes on: put the entries of
-// one or two bytes that lead into 16 bits each.
-struct Step {
-  std::array<uint8_t, 16> shuffle;
-  uint8_t entries, bytes;
-};
-
-constexpr std::array<Step, 256> MakeSteps() {
+// What to do with eight bytes, by which of them say that their entry goes on: put the entries of up
+// to `kEntryBytes` bytes that lead into 16 / `kLanes` bytes each.
+template <uint32_t kEntryBytes, uint32_t kLanes>
+struct Steps {
+  static constexpr uint32_t kLaneBytes = 16 / kLanes;
+  struct Step {
+    std::array<uint8_t, 16> shuffle{};
+    uint8_t entries = 0, bytes = 0;
+  };
   std::array<Step, 256> steps{};
-  for (uint32_t goes_on = 0; goes_on < 256; ++goes_on) {
-    Step& step = steps[goes_on];
-    step.shuffle.fill(0x80);  // zero
-    while (step.bytes < 8) {
-      const bool two = goes_on >> step.bytes & 1;
-      if (two && (step.bytes == 7 || (goes_on >> (step.bytes + 1) & 1))) break;
-      step.shuffle[2 * step.entries] = step.bytes++;
-      if (two) step.shuffle[2 * step.entries + 1] = step.bytes++;
-      ++step.entries;
+
+  constexpr Steps() {
+    for (uint32_t goes_on = 0; goes_on < 256; ++goes_on) {
+      Step& step = steps[goes_on];
+      step.shuffle.fill(0x80);  // zero
+      while (step.entries < kLanes) {
+        uint32_t more = 0;  // bytes of the entry but the last
+        while (step.bytes + more < 8 && (goes_on >> (step.bytes + more) & 1)) ++more;
+        if (more >= kEntryBytes || step.bytes + more >= 8) break;
+        for (uint32_t i = 0; i <= more; ++i) {
+          step.shuffle[kLaneBytes * step.entries + i] = step.bytes++;
+        }
+        ++step.entries;
+      }
     }
   }
-  return steps;
+};
+
+constexpr Steps<2, 8> kSteps;
+constexpr Steps<3, 4> kLongSteps;  // fewer entries
+
+__attribute__((target("ssse3"), always_inline)) inline __m128i Shuffled(__m128i bytes, const auto& step) {
+  const __m128i lanes = _mm_shuffle_epi8(
+      bytes, _mm_loadu_si128(reinterpret_cast<const __m128i*>(step.shuffle.data())));
+  const __m128i codes = _mm_and_si128(lanes, _mm_set1_epi8(0x7f));
+  return _mm_maddubs_epi16(_mm_set1_epi16(static_cast<int16_t>(0x8001)), codes);  // low + 128 high
 }
 
-constexpr std::array<Step, 256> kSteps = MakeSteps();
-
 // Decodes what leads; writes 8 entries at out + done. False: the next entry does not fit.
-__attribute__((target("ssse3"))) inline bool TakeStep(const uint8_t*& at, size_t& done,
+__attribute__((target("ssse3"), always_inline)) inline bool TakeStep(const uint8_t*& at, size_t& done,
                                                       int32_t* out) {
   const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at));
-  const Step& step = kSteps[_mm_movemask_epi8(bytes)];
-  if (step.bytes == 0) [[unlikely]] {
-    return DecodeOne(at, out[done++]);
+  const auto goes_on = static_cast<uint32_t>(_mm_movemask_epi8(bytes));
+  __m128i* const to = reinterpret_cast<__m128i*>(out + done);
+  if ((goes_on & goes_on >> 1) != 0) [[unlikely]] {
+    const auto& step = kLongSteps.steps[goes_on];
+    if (step.bytes == 0) return DecodeOne(at, out[done++]);
+    const __m128i codes = _mm_madd_epi16(Shuffled(bytes, step), _mm_set1_epi32(0x40000001));
+    const __m128i sign =
+        _mm_sub_epi32(_mm_setzero_si128(), _mm_and_si128(codes, _mm_set1_epi32(1)));
+    _mm_storeu_si128(to, _mm_xor_si128(_mm_srli_epi32(codes, 1), sign));
+    at += step.bytes;
+    done += step.entries;
+    return true;
   }
-  __m128i codes = _mm_shuffle_epi8(
-      bytes, _mm_loadu_si128(reinterpret_cast<const __m128i*>(step.shuffle.data())));
-  codes = _mm_and_si128(codes, _mm_set1_epi8(0x7f));
-  codes = _mm_maddubs_epi16(_mm_set1_epi16(static_cast<int16_t>(0x8001)), codes);  // low + 128 high
+  const auto& step = kSteps.steps[goes_on];
+  const __m128i codes = Shuffled(bytes, step);
   const __m128i sign = _mm_sub_epi16(_mm_setzero_si128(), _mm_and_si128(codes, _mm_set1_epi16(1)));
   const __m128i values = _mm_xor_si128(_mm_srli_epi16(codes, 1), sign);
-  __m128i* const to = reinterpret_cast<__m128i*>(out + done);
   _mm_storeu_si128(to, _mm_srai_epi32(_mm_unpacklo_epi16(values, values), 16));
   _mm_storeu_si128(to + 1, _mm_srai_epi32(_mm_unpackhi_epi16(values, values), 16));
   at += step.bytes;
