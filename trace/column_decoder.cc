@@ -16,11 +16,19 @@ using LaunchColumns = ColumnSet<wire::kLaunchCallLow>;
 using AllRecordColumns = ColumnSet<wire::kTemplateNodes>;
 
 // A launch's target, unknown if the tables do not have it.
-Target Resolve(uint32_t wire, const Tables& tables) {
-  const Target target = Target::FromWire(wire);
-  const size_t known = target.is_graph() ? tables.graphs.size() : tables.sites.size();
-  return target.id() != 0 && target.id() < known ? target : Target();
-}
+class Targets {
+ public:
+  explicit Targets(const Tables& tables)
+      : known_{static_cast<uint32_t>(tables.sites.size()),
+               static_cast<uint32_t>(tables.graphs.size())} {}
+  Target Resolve(uint32_t wire) const {
+    const Target target = Target::FromWire(wire);
+    return target.id() != 0 && target.id() < known_[wire & 1] ? target : Target();
+  }
+
+ private:
+  uint32_t known_[2];  // sites, graphs
+};
 
 // Which targets of a chunk are predicted, and where their predictions are.
 class Templates {
@@ -30,9 +38,8 @@ class Templates {
     Column& nodes = set[wire::kTemplateNodes];
     const size_t count = targets.Count();
     if (!targets.Checked(count) || !nodes.Checked(count)) return Contradiction("templates");
-    targets_.resize(count);
-    ends_.resize(count);
-    uint64_t end = 1;
+    stretches_.resize(count);
+    uint32_t end = 1;
     uint32_t target = 0;
     for (size_t i = 0; i < count; ++i) {
       const uint32_t next = target + targets.Delta32();
@@ -40,44 +47,41 @@ class Templates {
       if ((i != 0 && next <= target) || more > kMaxPendingEntries + 1 - end) {
         return Contradiction("templates");
       }
-      end += more;
-      targets_[i] = target = next;
-      ends_[i] = end;
+      stretches_[i] = {target = next, more != 0 ? end : 0, static_cast<uint32_t>(more)};
+      end += static_cast<uint32_t>(more);
     }
     predictions_.gap_ns.assign(end, 0);
     predictions_.duration_ns.assign(end, 0);
     const size_t reach = std::min<size_t>(count == 0 ? 0 : size_t{target} + 1, kMostIndexed);
-    index_.assign(reach, kNone);
-    for (size_t i = 0; i < count && targets_[i] < reach; ++i) {
-      index_[targets_[i]] = static_cast<uint32_t>(i);
+    by_target_.assign(reach, {});
+    for (const Stretch& stretch : stretches_) {
+      if (stretch.target < reach) by_target_[stretch.target] = stretch;
     }
     return absl::OkStatus();
   }
   void Attach(uint32_t target, GroupState& group) const {
-    const uint32_t index = IndexOf(target);
-    group.predicted_nodes = group.predictions = 0;
-    if (index == kNone) return;
-    const uint64_t begin = index == 0 ? 1 : ends_[index - 1];
-    group.predicted_nodes = static_cast<uint32_t>(ends_[index] - begin);
-    if (group.predicted_nodes != 0) group.predictions = static_cast<uint32_t>(begin);
+    const Stretch stretch = StretchOf(target);
+    group.predictions = stretch.begin;
+    group.predicted_nodes = stretch.nodes;
   }
   Predictions& predictions() { return predictions_; }
 
  private:
-  static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr size_t kMostIndexed = size_t{1} << 16;  // targets below; others are searched for
-  uint32_t IndexOf(uint32_t target) const {
-    if (target < index_.size()) return index_[target];
-    if (index_.size() < kMostIndexed) return kNone;
-    const auto found = std::lower_bound(targets_.begin(), targets_.end(), target);
-    return found == targets_.end() || *found != target
-               ? kNone
-               : static_cast<uint32_t>(found - targets_.begin());
+  struct Stretch {
+    uint32_t target = 0, begin = 0, nodes = 0;
+  };
+  Stretch StretchOf(uint32_t target) const {
+    if (target < by_target_.size()) return by_target_[target];
+    if (by_target_.size() < kMostIndexed) return {};
+    const auto found = std::lower_bound(
+        stretches_.begin(), stretches_.end(), target,
+        [](const Stretch& stretch, uint32_t sought) { return stretch.target < sought; });
+    return found == stretches_.end() || found->target != target ? Stretch{} : *found;
   }
 
-  std::vector<uint32_t> targets_;
-  std::vector<uint64_t> ends_;
-  std::vector<uint32_t> index_;  // by target
+  std::vector<Stretch> stretches_;  // ascending by target
+  std::vector<Stretch> by_target_;
   Predictions predictions_;
 };
 
@@ -119,17 +123,22 @@ absl::Status DecodeLaunches(LaunchColumns& set, const Tables& tables, ZigZagBloc
   out.launch_correlation_id.resize(count);
   out.launch_target.resize(count);
   out.launch_stream.resize(count);
+  const Targets known(tables);
+  const auto known_streams = static_cast<uint32_t>(tables.streams.size());
+  uint64_t* const ids_out = out.launch_correlation_id.data();
+  Target* const targets_out = out.launch_target.data();
+  uint32_t* const streams_out = out.launch_stream.data();
   uint32_t stream = 0;
   ForEachLaunch(ids, targets, count, block, [&](size_t i, uint64_t id, uint32_t target) {
-    out.launch_correlation_id[i] = id;
-    out.launch_target[i] = Resolve(target, tables);
+    ids_out[i] = id;
+    targets_out[i] = known.Resolve(target);
     stream += streams.Delta32();
-    out.launch_stream[i] = stream < tables.streams.size() ? stream : 0;
+    streams_out[i] = stream < known_streams ? stream : 0;
   });
   return absl::OkStatus();
 }
 
-absl::Status DecodeGroups(AllRecordColumns& set, const Tables& tables, Templates& templates,
+absl::Status DecodeGroups(AllRecordColumns& set, const Tables& tables, const Templates& templates,
                           ZigZagBlock& block, std::vector<GroupState>& states, ChunkRuns& out) {
   Column& ids = set[wire::kGroupCorrelationIds];
   Column& targets = set[wire::kGroupTargets];
@@ -140,18 +149,16 @@ absl::Status DecodeGroups(AllRecordColumns& set, const Tables& tables, Templates
   }
   states.resize(count);
   out.groups.resize(count);
+  const Targets known(tables);
+  const auto known_streams = static_cast<uint32_t>(tables.streams.size());
+  GroupState* const states_out = states.data();
+  RecordGroup* const groups_out = out.groups.data();
   uint32_t stream = 0;
   ForEachLaunch(ids, targets, count, block, [&](size_t i, uint64_t id, uint32_t target) {
-    GroupState& state = states[i];
-    state.target = Resolve(target, tables);
-    state.nodes = 0;
-    if (state.target.is_graph()) {
-      state.nodes = static_cast<uint32_t>(tables.graphs[state.target.id()].node_sites.size());
-    }
+    GroupState state{.target = known.Resolve(target), .stream = stream += streams.Delta32()};
     templates.Attach(target, state);
-    state.stream = stream += streams.Delta32();
-    state.next_node = 0;
-    out.groups[i] = {id, state.target, stream < tables.streams.size() ? stream : 0};
+    states_out[i] = state;
+    groups_out[i] = {id, state.target, stream < known_streams ? stream : 0};
   });
   return absl::OkStatus();
 }
@@ -208,8 +215,9 @@ absl::Status DecodeUntimed(AllRecordColumns& set, const Tables& tables,
     auto node = static_cast<uint32_t>(nodes.Small());
     uint32_t site = target.id();
     if (target.is_graph()) {
-      const bool known = node < groups[index].nodes;
-      site = known ? tables.graphs[target.id()].node_sites[node] : 0;
+      const std::vector<uint32_t>& sites = tables.graphs[target.id()].node_sites;
+      const bool known = node < sites.size();
+      site = known ? sites[node] : 0;
       if (!known) target = Target();
     }
     if (!target.is_graph()) node = 0;

@@ -173,16 +173,21 @@ uint32_t RecordDecoder::EagerFollowers(const std::vector<GroupState>& groups, ui
 }
 
 // Cuts a run where the graph's nodes end and at records with a site of their own.
-void RecordDecoder::AddRun(const GroupState& group, Run run,
+void RecordDecoder::AddRun(const GroupState& group, Run run, const Tables& tables,
                            const std::vector<Exception>& exceptions, ChunkRuns& out) {
   const uint32_t end = run.begin + run.count;
   const bool is_graph = group.target.is_graph();
   run.target = group.target;
-  if (!is_graph) run.node = 0;
+  size_t nodes = 0;
+  if (is_graph) {
+    nodes = tables.graphs[group.target.id()].node_sites.size();
+  } else {
+    run.node = 0;
+  }
   while (run.begin < end) {
     run.count = end - run.begin;
-    if (is_graph && run.target.is_known() && run.node < group.nodes) {
-      run.count = std::min(run.count, group.nodes - run.node);
+    if (is_graph && run.target.is_known() && run.node < nodes) {
+      run.count = static_cast<uint32_t>(std::min<size_t>(run.count, nodes - run.node));
     } else if (is_graph) {  // nodes that the graph does not have
       run.target = Target();
       run.node = 0;
@@ -282,7 +287,7 @@ absl::Status RecordDecoder::Decode(const RecordColumns& columns, size_t count,
     DecodeUnpredicted(i + predicted, run_count - predicted, out);
     AddRun(*group,
            {.begin = i, .count = run_count, .group = index, .node = node, .stream = known_stream},
-           exceptions, out);
+           tables, exceptions, out);
     i += run_count;
   }
   out.last_end_ns = clock_.last_end_ns;

@@ -21,8 +21,7 @@ struct Predictions {
 
 // A group as its records are decoded.
 struct GroupState {
-  Target target;       // unknown: none, or not in the tables
-  uint32_t nodes = 0;  // of a graph
+  Target target;  // unknown: none, or not in the tables
   uint32_t stream = 0, next_node = 0;
   uint32_t predicted_nodes = 0;
   uint32_t predictions = 0;  // where they begin
@@ -72,8 +71,8 @@ class RecordDecoder {
                         Predictions& predictions, ChunkRuns& out);
   void NextBlock();
   void PassExceptions(uint32_t record, const std::vector<Exception>& exceptions);
-  void AddRun(const GroupState& group, Run run, const std::vector<Exception>& exceptions,
-              ChunkRuns& out);
+  void AddRun(const GroupState& group, Run run, const Tables& tables,
+              const std::vector<Exception>& exceptions, ChunkRuns& out);
 
   // Gaps and durations are decoded a block ahead: its entries [block_at_, block_end_) are next,
   // then those at the cursors.
