@@ -29,6 +29,7 @@ struct Writer::Impl {
   std::unique_ptr<FrameOutput> hanging;  // of a next file that was given up
   uint64_t sequence = 0;
   uint64_t records_written = 0;
+  uint64_t launches_unlisted = 0;
   bool lost_entry = false;  // one since the last Flush: no memory, or more than a chunk holds
 };
 
@@ -74,8 +75,11 @@ void Writer::AddFooter(const FooterEntry& entry) { HOTPROOF_ADD(AddFooter(entry)
 #undef HOTPROOF_ADD
 
 void Writer::AddLaunch(const LaunchEntry& entry) {
-  KeepingMemoryErrors(impl_->lost_entry,
-                      [&] { impl_->lost_entry |= !impl_->columns.AddLaunch(entry); });
+  bool added = false, no_memory = false;
+  KeepingMemoryErrors(no_memory, [&] { added = impl_->columns.AddLaunch(entry); });
+  if (added) return;
+  impl_->lost_entry = true;
+  ++impl_->launches_unlisted;
 }
 
 void Writer::AddRecord(const RecordEntry& entry) {
@@ -99,6 +103,7 @@ size_t Writer::pending_records() const { return impl_->columns.pending_records()
 size_t Writer::pending_launches() const { return impl_->columns.pending_launches(); }
 size_t Writer::pending_operations() const { return impl_->operations.pending(); }
 bool Writer::has_pending_tables() const { return impl_->chunk.has_pending(); }
+uint64_t Writer::launches_unlisted() const { return impl_->launches_unlisted; }
 uint64_t Writer::records_written() const { return impl_->records_written; }
 uint64_t Writer::bytes_written() const { return impl_->output->bytes_written(); }
 bool Writer::file_cut_off() const { return impl_->output->cut_off(); }
@@ -142,20 +147,26 @@ WriteResult Writer::Impl::Write(bool with_columns) {
 }
 
 WriteResult Writer::Flush(const CounterView& counters) {
+  const uint64_t sequence = impl_->sequence, launches = pending_launches();
   WriteResult result = WriteResult::kOk;
-  KeepingMemoryErrors(impl_->lost_entry, [&] {
+  bool no_memory = false;
+  KeepingMemoryErrors(no_memory, [&] {
     const bool moved = impl_->chunk.ComputeAsked(counters, /*all_slots=*/true);
     const bool with_columns =
         pending_records() != 0 || pending_launches() != 0 || pending_operations() != 0;
     if (moved || with_columns || has_pending_tables()) result = impl_->Write(with_columns);
   });
+  const bool written = impl_->sequence != sequence;
+  if (no_memory && !written) result = WriteResult::kError;
+  if (!written) impl_->launches_unlisted += launches;
   impl_->columns.Clear();
   impl_->operations.Clear();
-  const bool lost_entry = std::exchange(impl_->lost_entry, false);
-  return result == WriteResult::kOk && lost_entry ? WriteResult::kError : result;
+  const bool lost_entry = std::exchange(impl_->lost_entry, false) || no_memory;
+  return result == WriteResult::kOk && lost_entry ? WriteResult::kEntryLost : result;
 }
 
 WriteResult Writer::FlushTables(const CounterView& counters) {
+  const uint64_t sequence = impl_->sequence;
   WriteResult result = WriteResult::kOk;
   bool no_memory = false;
   KeepingMemoryErrors(no_memory, [&] {
@@ -163,7 +174,7 @@ WriteResult Writer::FlushTables(const CounterView& counters) {
     impl_->chunk.ComputeAsked(counters, /*all_slots=*/false);
     result = impl_->Write(/*with_columns=*/false);
   });
-  return no_memory ? WriteResult::kError : result;
+  return no_memory && impl_->sequence == sequence ? WriteResult::kError : result;
 }
 
 void Writer::KeepForNextFile() {

@@ -202,8 +202,8 @@ struct FooterEntry {
 };
 
 // kSlow: the disk is so far behind that nothing more is taken. kTooLarge: a file would begin with more
-// than readers take.
-enum class WriteResult { kOk, kNoSpace, kError, kSlow, kTooLarge };
+// than readers take. kEntryLost: it is written, without an entry for which there was no memory or no room.
+enum class WriteResult { kOk, kNoSpace, kError, kSlow, kTooLarge, kEntryLost };
 
 class Writer {
  public:
@@ -240,8 +240,8 @@ class Writer {
 
   // Writes what is pending as one chunk (nothing pending and no counter moved: writes nothing).
   // `counters` are the values now. On failure the chunk's tables stay pending, its launches and
-  // records are dropped (the caller reports them), and a torn frame is cut off if possible. kError
-  // also when an entry since the last flush was lost for want of memory.
+  // records are dropped (the caller reports them), and a torn frame is cut off if possible. kEntryLost
+  // where an entry since the last flush was.
   WriteResult Flush(const CounterView& counters);
   // Tables, snapshots and problems only: a small chunk, written before the first count of a site.
   WriteResult FlushTables(const CounterView& counters);
@@ -252,6 +252,8 @@ class Writer {
   // disk is behind. kTooLarge: the tables only grow, so that it stays so.
   WriteResult StartFile(int fd, const std::function<bool()>& publish);
 
+  // Launches that were added and are in no chunk: it was not written, or they were lost.
+  uint64_t launches_unlisted() const;
   uint64_t records_written() const;  // in all files; kernels', operations are counted in their chunks alone
   uint64_t bytes_written() const;    // to the present file
   // Somebody else has made the present file shorter: what is written behind cannot be read.

@@ -89,6 +89,10 @@ std::string TraceFile::counters_file_name() const {
 
 bool TraceFile::NoteLocked(trace::WriteResult result) {
   if (result == trace::WriteResult::kOk) return true;
+  if (result == trace::WriteResult::kEntryLost) {  // of what, nobody knows; the disk is in order
+    CountProblemLocked(ProblemKind::kInternal, "entries were lost: no memory");
+    return true;
+  }
   disk_failed_.store(true);
   // Tried again with every later flush, so it is in the trace as soon as there is room.
   CountProblemLocked(ProblemKind::kDiskFull,
@@ -107,9 +111,7 @@ void TraceFile::FlushTablesLocked() {
 bool TraceFile::FlushLocked() {
   if (writer_ == nullptr) return true;
   WriteProblemCountsLocked();
-  const size_t launches = writer_->pending_launches();
   const bool ok = NoteLocked(writer_->Flush(CounterViewNow()));
-  if (!ok) launches_unlisted_ += launches;
   if (counters_ != nullptr) counters_->SetRecordsWritten(writer_->records_written());
   return ok;
 }
@@ -218,9 +220,10 @@ void TraceFile::CountProblem(ProblemKind kind, std::string_view detail) {
 }
 
 void TraceFile::WriteProblemCountsLocked() {
-  if (launches_unlisted_ != launches_unlisted_reported_) {
-    launches_unlisted_reported_ = launches_unlisted_;
-    AddProblemLocked(ProblemKind::kLaunchEntriesDropped, launches_unlisted_, "not written");
+  const uint64_t unlisted = writer_ == nullptr ? 0 : writer_->launches_unlisted();
+  if (unlisted != launches_unlisted_reported_) {
+    launches_unlisted_reported_ = unlisted;
+    AddProblemLocked(ProblemKind::kLaunchEntriesDropped, unlisted, "not written");
   }
   for (auto& [key, problem] : problem_counts_) {
     if (problem.written == problem.count) continue;

@@ -126,7 +126,7 @@ class TraceFile {
   bool rotates_ = false;
   bool counters_on_disk_ = false;
   // Under the lock.
-  uint64_t launches_unlisted_ = 0, launches_unlisted_reported_ = 0;
+  uint64_t launches_unlisted_reported_ = 0;
   struct ProblemCount {
     uint64_t count = 0, written = 0;
   };

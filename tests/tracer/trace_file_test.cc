@@ -6,6 +6,7 @@
 #include <map>
 
 #include "tests/tracer/fake_driver.h"
+#include "trace/limits.h"
 
 namespace hotproof::tracer {
 namespace {
@@ -37,6 +38,28 @@ TEST(TraceFileTest, KeepsABoundedNumberOfDetails) {
     if (problem.detail() == "(others)") others = problem.count();
   }
   EXPECT_EQ(others, 1000u - 256u);
+}
+
+// More than a chunk holds: that is no disk that takes nothing, and what is in the chunk is listed.
+TEST(TraceFileTest, LaunchesBeyondAChunkAloneAreUnlisted) {
+  constexpr uint64_t kBeyond = 3;
+  ScratchTrace scratch;
+  {
+    std::lock_guard lock(scratch.file().mutex());
+    for (uint64_t i = 0; i < trace::kMaxPendingLaunches + kBeyond; ++i) {
+      scratch.file().writer_locked()->AddLaunch({.correlation_id = 1 + i});
+    }
+  }
+  EXPECT_TRUE(scratch.file().Flush());
+  EXPECT_FALSE(scratch.file().disk_failed());
+  std::map<int, uint64_t> counts;
+  const auto reader = scratch.Read();
+  for (const trace::Problem& problem : reader->tables().problems) counts[problem.kind()] = problem.count();
+  EXPECT_THAT(counts, testing::ElementsAre(testing::Pair(int{trace::PROBLEM_LAUNCH_ENTRIES_DROPPED}, kBeyond),
+                                           testing::Pair(int{trace::PROBLEM_INTERNAL}, 1)));
+  trace::ChunkColumns columns;
+  ASSERT_TRUE(reader->ReadChunk(reader->chunk_count() - 2, columns).ok());
+  EXPECT_EQ(columns.launch_target.size(), trace::kMaxPendingLaunches);
 }
 
 }  // namespace
