@@ -16,12 +16,17 @@ uint64_t Mix(uint64_t x) {
 uint64_t IdOf(uint64_t id) { return id; }
 uint64_t IdOf(const trace::RecordGroup& group) { return group.correlation_id; }
 
-// Each id larger than the one before it.
+// Each id larger than the one before it, and none so large that differences have no sign.
 template <typename T>
 bool IsAscending(const std::vector<T>& entries) {
-  bool ascending = true;
-  for (size_t i = 1; i < entries.size(); ++i) ascending &= IdOf(entries[i - 1]) < IdOf(entries[i]);
-  return ascending;
+  const size_t count = entries.size();
+  if (count == 0) return true;
+  uint64_t any = 0;
+  for (size_t i = 1; i < count; ++i) {
+    const uint64_t before = IdOf(entries[i - 1]), id = IdOf(entries[i]);
+    any |= before | (id - before - 1);
+  }
+  return (any | IdOf(entries[count - 1])) >> 63 == 0;
 }
 
 // The order of open launches and of what arrives for them.
@@ -95,6 +100,19 @@ void LaunchMatching::SettleAscending(const trace::ChunkRuns& runs) {
   };
   size_t launch = 0, group = 0;
   while (launch < launches && group < groups) {
+    if (const size_t count = EagerTogether(runs, launch, group); count != 0) {
+      const uint32_t stream = runs.launch_stream[launch];
+      const uint32_t on =
+          index_->device_of_stream(stream != 0 ? stream : runs.groups[group].stream);
+      if (on != device) give();
+      device = on;
+      settled += count;
+      launch += count;
+      group += count;
+      latest_anywhere_ = runs.launch_correlation_id[launch - 1];
+      if (stream < latest_.size()) latest_[stream] = latest_anywhere_;
+      continue;
+    }
     const uint64_t id = runs.launch_correlation_id[launch];
     const trace::RecordGroup& of = runs.groups[group];
     if (id != of.correlation_id) {
@@ -120,6 +138,32 @@ void LaunchMatching::SettleAscending(const trace::ChunkRuns& runs) {
   give();
   while (launch < launches) List(runs, launch++);
   while (group < groups) See(runs, group++);
+}
+
+// How many complete eager launches on one stream begin here: none, or as many as are looked at.
+size_t LaunchMatching::EagerTogether(const trace::ChunkRuns& runs, size_t launch,
+                                     size_t group) const {
+  constexpr size_t kTogether = 16;
+  if (launch + kTogether > runs.launch_correlation_id.size() ||
+      group + kTogether > runs.groups.size() || runs.groups[group].target.is_graph()) {
+    return 0;
+  }
+  const uint64_t* const ids = &runs.launch_correlation_id[launch];
+  const trace::Target* const targets = &runs.launch_target[launch];
+  const uint32_t* const streams = &runs.launch_stream[launch];
+  const trace::RecordGroup* const of = &runs.groups[group];
+  const GroupCounts* const counts = &groups_[group];
+  uint64_t other = 0;
+  uint32_t unlike = 0, unknown = 0;
+  for (size_t i = 0; i < kTogether; ++i) {
+    const uint32_t target = targets[i].wire();
+    other |= (ids[i] ^ of[i].correlation_id) | (counts[i].digest ^ digests_[1]);
+    unlike |= (target ^ of[i].target.wire()) | (streams[i] ^ streams[0]) |
+              (of[i].stream ^ of[0].stream) | (counts[i].seen ^ 1) | counts[i].untimed |
+              (target & 1);
+    unknown |= target == 0;
+  }
+  return other == 0 && (unlike | unknown) == 0 ? kTogether : 0;
 }
 
 void LaunchMatching::FoldInOrder(const Chunk& chunk, Analyzer& folded) {
@@ -321,8 +365,8 @@ LaunchMatching::Result LaunchMatching::Finish(uint64_t counted, bool damaged) &&
 }
 
 // Files that are gone held launches and records that are known by number alone. A launch on their
-// border, one that is no younger than those that the oldest file lists first, has its entry, or a part
-// of its records, there: what is here of it is complete by the records there.
+// border, one that is no younger than those that the oldest file lists first, has its entry, or a
+// part of its records, there: what is here of it is complete by the records there.
 void LaunchMatching::TakeRotatedOut(uint64_t& unlisted) {
   const trace::RotatedOut& gone = index_->tables().rotated_out;
   uint64_t records = gone.records;

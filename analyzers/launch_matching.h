@@ -69,6 +69,7 @@ class LaunchMatching : public Analyzer {
   void CountGroups(const trace::ChunkRuns& runs);
   bool IsComplete(trace::Target target, const GroupCounts& counts) const;
   void SettleAscending(const trace::ChunkRuns& runs);
+  size_t EagerTogether(const trace::ChunkRuns& runs, size_t launch, size_t group) const;
   void List(const trace::ChunkRuns& runs, size_t launch);
   void See(const trace::ChunkRuns& runs, size_t group);
   uint64_t WithoutSite(const trace::Run& run) const;

@@ -191,19 +191,20 @@ void SlotTimes::FoldEager(const Chunk& chunk, const trace::Run& run, uint32_t al
   uint64_t busy_ns = 0;
   uint32_t sites[kBlock];  // an eager site is its own slot
   uint64_t durations_ns[kBlock];
-  size_t helpers = kept_.helpers.size();
-  kept_.helpers.resize(helpers + run.count + 1);
+  uint32_t helpers[kBlock + 1];
   for (uint32_t begin = run.begin, end = run.begin + run.count; begin < end;) {
     const trace::RecordGroup* const groups = &runs.groups[run.GroupOf(begin)];
     const uint32_t most = std::min(kBlock, end - begin);
     const bool steady = index_->phases().IsSteady(groups[0].correlation_id);
     uint32_t count = 0;  // all in one phase
+    uint32_t helper_count = 0;
     for (; count < most; ++count) {
       if (index_->phases().IsSteady(groups[count].correlation_id) != steady) break;
       sites[count] = groups[count].target.id();
-      kept_.helpers[helpers] = begin + count;
-      helpers += !helpers_.IsPlain(sites[count]);
+      helpers[helper_count] = begin + count;
+      helper_count += !helpers_.IsPlain(sites[count]);
     }
+    kept_.helpers.insert(kept_.helpers.end(), helpers, helpers + helper_count);
     for (uint32_t i = 0; i < count; ++i) {
       durations_ns[i] = runs.end_ns[begin + i] - runs.start_ns[begin + i];
       busy_ns += durations_ns[i];
@@ -216,7 +217,6 @@ void SlotTimes::FoldEager(const Chunk& chunk, const trace::Run& run, uint32_t al
     result_.durations[steady].Add(sites, durations_ns, count);
     begin += count;
   }
-  kept_.helpers.resize(helpers);
   const auto sums_of = [&](uint32_t i) -> TimeSums& {
     return result_.sums[IsSteady(runs, run, i)][runs.groups[run.GroupOf(i)].target.id()];
   };

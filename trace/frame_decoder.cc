@@ -11,7 +11,10 @@ bool FrameDecoder::Decode(std::string_view frame, size_t max_bytes) {
       context_ == nullptr) {
     return false;
   }
-  if (buffer_.size() < bytes + kPadding) buffer_.resize(bytes + kPadding);
+  if (buffer_.size() < bytes + kPadding) {
+    buffer_.clear();  // nothing of it is copied
+    buffer_.resize(bytes + bytes / 8 + kPadding);
+  }
   const size_t size =
       ZSTD_decompressDCtx(context_, buffer_.data(), bytes, frame.data(), frame.size());
   if (ZSTD_isError(size) || size != bytes) return false;
