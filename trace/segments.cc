@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "proto/trace.pb.h"
 #include "protozero/pbf_reader.hpp"
@@ -88,6 +89,49 @@ std::optional<FileStart> StartOf(const File& file) {
     return std::nullopt;
   }
   return FileStart{segment, header.pid(), header.process_start_ticks(), header.boot_id()};
+}
+
+EarlierFiles OpenEarlierFiles(const std::string& path, const File& newest, std::vector<ReadIssue>& issues) {
+  constexpr size_t kSpareFiles = 8;  // that others need to open
+  std::optional<FileStart> later = StartOf(newest);
+  uint32_t segment = later ? later->segment - 1 : LastSegmentBeside(path);
+  EarlierFiles earlier;  // newest first
+  for (; segment > 0; --segment) {
+    const std::string segment_path = SegmentPath(path, segment);
+    const std::string name = segment_path.substr(segment_path.rfind('/') + 1);
+    const auto not_read = [&](absl::string_view why) {
+      issues.push_back({ReadIssue::Kind::kCorruptColumns, 0, 0,
+                        absl::StrCat(name, ": ", why, "; not read, the sums of what is older are known")});
+    };
+    auto file = File::Open(segment_path);
+    if (!file.ok()) {
+      if (absl::IsNotFound(file.status())) break;
+      not_read(file.status().message());
+      if (absl::IsResourceExhausted(file.status())) {  // too many open files
+        const size_t kept = earlier.files.size() - std::min(earlier.files.size(), kSpareFiles);
+        earlier.files.resize(kept);
+        earlier.names.resize(kept);
+      }
+      break;
+    }
+    const std::optional<FileStart> start = StartOf(**file);
+    if (!start) {
+      not_read("its first frame cannot be read");
+      break;
+    }
+    if (start->segment != segment ||
+        (later && (start->pid != later->pid ||
+                   start->process_start_ticks != later->process_start_ticks))) {
+      not_read("it is of another trace");
+      break;
+    }
+    if (!later) later = start;
+    earlier.files.push_back(*std::move(file));
+    earlier.names.push_back(name);
+  }
+  std::reverse(earlier.files.begin(), earlier.files.end());
+  std::reverse(earlier.names.begin(), earlier.names.end());
+  return earlier;
 }
 
 }  // namespace hotproof::trace

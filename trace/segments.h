@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "trace/file_window.h"
+#include "trace/reader.h"
 
 namespace hotproof::trace {
 
@@ -30,5 +32,14 @@ struct FileStart {
 };
 // nullopt: its first frame is no head.
 std::optional<FileStart> StartOf(const File& file);
+
+// The files of the trace that went before `newest`, which is `path`, and are still there, back to the first
+// that is not; oldest first. One that is there and is not read is an issue: what it holds is then known as
+// sums alone, as if it were gone.
+struct EarlierFiles {
+  std::vector<std::unique_ptr<File>> files;
+  std::vector<std::string> names;  // without the folder
+};
+EarlierFiles OpenEarlierFiles(const std::string& path, const File& newest, std::vector<ReadIssue>& issues);
 
 }  // namespace hotproof::trace

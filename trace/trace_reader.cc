@@ -73,7 +73,6 @@ class Reader : public TraceReader {
   absl::Status CheckVersion(bool first_chunk) const;
   bool CheckSequence(const ScannedChunk& chunk, TableBuilder& builder);
   void NameUnknownColumns(const ColumnsPlace& place, UnknownFields& unknown);
-  void OpenEarlierFiles();
   absl::Status LoadFile(uint32_t index, TableBuilder& builder, UnknownFields& unknown);
   void KeepChunk(ScannedChunk& chunk, uint32_t file, TableBuilder& builder);
   void DropDamagedColumns(int threads, TableBuilder& builder);
@@ -196,51 +195,6 @@ void Reader::DropDamagedColumns(int threads, TableBuilder& builder) {
   tables_.chunk_statistics.resize(kept);
 }
 
-// The files of this trace that went before and are still there, back to the first that is not. One that
-// is there and is not read is named: what it holds is then known as sums alone, as if it were gone.
-void Reader::OpenEarlierFiles() {
-  constexpr size_t kSpareFiles = 8;  // that others need to open
-  std::optional<FileStart> later = StartOf(*files_[0]);
-  uint32_t segment = later ? later->segment - 1 : LastSegmentBeside(path_);
-  std::vector<std::unique_ptr<File>> earlier;
-  for (; segment > 0; --segment) {
-    const std::string path = SegmentPath(path_, segment);
-    const std::string name = path.substr(path.rfind('/') + 1);
-    const auto not_read = [&](absl::string_view why) {
-      AddIssue(ReadIssue::Kind::kCorruptColumns, 0,
-               absl::StrCat(name, ": ", why, "; not read, the sums of what is older are known"));
-    };
-    auto file = File::Open(path);
-    if (!file.ok()) {
-      if (absl::IsNotFound(file.status())) break;
-      not_read(file.status().message());
-      if (absl::IsResourceExhausted(file.status())) {  // too many open files
-        const size_t kept = earlier.size() - std::min(earlier.size(), kSpareFiles);
-        earlier.resize(kept);
-        file_names_.resize(kept);
-      }
-      break;
-    }
-    const std::optional<FileStart> start = StartOf(**file);
-    if (!start) {
-      not_read("its first frame cannot be read");
-      break;
-    }
-    if (start->segment != segment || (later && (start->pid != later->pid ||
-                                                start->process_start_ticks !=
-                                                    later->process_start_ticks))) {
-      not_read("it is of another trace");
-      break;
-    }
-    if (!later) later = start;
-    earlier.push_back(*std::move(file));
-    file_names_.push_back(name);
-  }
-  std::reverse(file_names_.begin(), file_names_.end());
-  files_.insert(files_.begin(), std::make_move_iterator(earlier.rbegin()),
-                std::make_move_iterator(earlier.rend()));
-}
-
 absl::Status Reader::LoadFile(uint32_t index, TableBuilder& builder, UnknownFields& unknown) {
   const File& file = *files_[index];
   const size_t issues_before = issues_.size();
@@ -294,7 +248,10 @@ absl::Status Reader::LoadFile(uint32_t index, TableBuilder& builder, UnknownFiel
 absl::Status Reader::Load(const OpenOptions& options) {
   TableBuilder builder(tables_, issues_);
   UnknownFields unknown(issues_);
-  OpenEarlierFiles();
+  EarlierFiles earlier = OpenEarlierFiles(path_, *files_[0], issues_);
+  file_names_ = std::move(earlier.names);
+  files_.insert(files_.begin(), std::make_move_iterator(earlier.files.begin()),
+                std::make_move_iterator(earlier.files.end()));
   for (uint32_t index = 0; index < files_.size(); ++index) {
     if (absl::Status status = LoadFile(index, builder, unknown); !status.ok()) return status;
   }
