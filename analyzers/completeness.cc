@@ -125,14 +125,15 @@ void AddGraphCaveats(const TraceIndex& index, Findings& findings) {
   }
 }
 
-void AddCounterFindings(const TraceIndex& index, bool damaged, uint64_t counted,
+// `file_useless`: the counter file, which was said.
+void AddCounterFindings(const TraceIndex& index, bool damaged, bool file_useless, uint64_t counted,
                         Findings& findings) {
   const trace::Tables& tables = index.tables();
   // Without a header it is not known which file has the counters.
   if (tables.header.format_major() == 0) {
     findings.Add(LossOf(Finding::kNoHeader), 0);
   } else if (tables.asked_source == trace::CounterSource::kChunks &&
-             (!tables.has_footer || damaged)) {
+             (!tables.has_footer || damaged) && !file_useless) {
     findings.Add(LossOf(Finding::kCountersFromChunks), 0);
   }
   if (index.counters_ran_backwards()) {
@@ -251,10 +252,11 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
 
   AddTracerProblems(tables, findings);
   AddGraphCaveats(index, findings);
-  bool damaged = false, columns_lost = !input.chunk_errors.empty();
+  bool damaged = false, counters_useless = false, columns_lost = !input.chunk_errors.empty();
   for (const trace::ReadIssue& issue : input.issues) {
     damaged |= IsDamage(issue.kind);
     columns_lost |= issue.kind == trace::ReadIssue::Kind::kCorruptColumns;
+    counters_useless |= issue.kind == trace::ReadIssue::Kind::kCounterFile;
     std::string detail = issue.detail;
     if (issue.kind != trace::ReadIssue::Kind::kCounterFile) {
       absl::StrAppend(&detail, detail.empty() ? "" : ", ", "at byte ", issue.offset_bytes);
@@ -267,7 +269,7 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
   }
 
   const uint64_t counted = CountedLaunches(index);
-  AddCounterFindings(index, damaged, counted, findings);
+  AddCounterFindings(index, damaged, counters_useless, counted, findings);
   if (!damaged && !columns_lost && !input.still_running) AddWrittenFindings(tables, findings);
   const bool count_only = input.counts_only || tables.header.mode() == trace::MODE_COUNT ||
                           HasProblem(tables, trace::PROBLEM_NEWER_CUPTI);

@@ -20,6 +20,74 @@ constexpr Verdict kFail = report::AssertReport::FAIL;
 constexpr Verdict kInconclusive = report::AssertReport::INCONCLUSIVE;
 constexpr double kNsPerMs = 1e6;
 
+std::string BoundsText(const Bounds& bounds) {
+  if (bounds.max && *bounds.max == 0) return "never";
+  if (bounds.min && bounds.max && *bounds.min == *bounds.max)
+    return absl::StrCat("exactly ", *bounds.min);
+  std::vector<std::string> parts;
+  if (bounds.min) parts.push_back(absl::StrCat("at least ", *bounds.min));
+  if (bounds.max) parts.push_back(absl::StrCat("at most ", *bounds.max));
+  return absl::StrJoin(parts, " and ");
+}
+
+// What a selection is of: "GEMM launches" where a path or shape asks for those.
+std::string LaunchesText(const Selection& selection) {
+  return selection.kind == catalog::Kind::kGemm && (selection.path || selection.shape)
+             ? "GEMM launches"
+             : "launches";
+}
+
+report::Check Ask(const CompiledExpectation& expectation, const std::string& quantity,
+                  const std::string& expected) {
+  report::Check check;
+  const std::string what = absl::StrCat(quantity, " of ", expectation.selection.Text());
+  check.set_expectation(expectation.name.empty() ? what : absl::StrCat(expectation.name, ": ", what));
+  check.set_expected(expected);
+  return check;
+}
+
+report::Check AskLaunches(const CompiledExpectation& expectation) {
+  const Bounds& bounds = expectation.bounds;
+  report::Check check = Ask(expectation, LaunchesText(expectation.selection), BoundsText(bounds));
+  if (bounds.min) check.set_expected_min(Number(*bounds.min));
+  if (bounds.max) check.set_expected_max(Number(*bounds.max));
+  return check;
+}
+
+report::Check AskPerReplay(const CompiledExpectation& expectation) {
+  const uint64_t expected = *expectation.per_replay;
+  report::Check check =
+      Ask(expectation, absl::StrCat(LaunchesText(expectation.selection), " a replay"),
+          absl::StrCat("exactly ", expected));
+  check.set_expected_min(Number(expected));
+  check.set_expected_max(Number(expected));
+  return check;
+}
+
+bool IsLeast(const RatioBound& bound) {
+  return bound.op == RatioBound::Op::kGreaterEqual || bound.op == RatioBound::Op::kGreater;
+}
+
+report::Check AskRatio(const CompiledExpectation& expectation, const char* quantity,
+                       const RatioBound& bound, const std::string& text) {
+  report::Check check = Ask(expectation, quantity, text);
+  if (IsLeast(bound)) {
+    check.set_expected_min(bound.limit);
+  } else {
+    check.set_expected_max(bound.limit);
+  }
+  return check;
+}
+
+report::Check AskShare(const CompiledExpectation& expectation) {
+  return AskRatio(expectation, "share of launches", *expectation.share, expectation.share_text);
+}
+
+report::Check AskTimeShare(const CompiledExpectation& expectation) {
+  return AskRatio(expectation, "share of GPU time", *expectation.time_share,
+                  expectation.time_share_text);
+}
+
 class Checker {
  public:
   Checker(const CompiledExpectation& expectation, const Tally& tally,
@@ -37,11 +105,8 @@ class Checker {
  private:
   void CheckLaunches() {
     const Bounds& bounds = expectation_.bounds;
-    report::Check& check =
-        Add(DecideLaunches(bounds, tally_.selected), LaunchesText(expectation_.selection),
-            BoundsText(bounds), Known(absl::StrCat(tally_.selected.launches)));
-    if (bounds.min) check.set_expected_min(Number(*bounds.min));
-    if (bounds.max) check.set_expected_max(Number(*bounds.max));
+    report::Check& check = Add(AskLaunches(expectation_), DecideLaunches(bounds, tally_.selected),
+                               Known(absl::StrCat(tally_.selected.launches)));
     if (tally_.selected.evidence != Evidence::kNone)
       check.set_got_value(Number(tally_.selected.launches));
     Why why = tally_.why_counts;
@@ -66,17 +131,15 @@ class Checker {
                                       WithThousands(static_cast<double>(of.second)), of.first,
                                       of.first == 1 ? "graph" : "graphs"));
     }
-    report::Check& check = Add(DecidePerReplay(expected, tally_.selected.evidence, tally_.graphs),
-                               absl::StrCat(LaunchesText(expectation_.selection), " a replay"),
-                               absl::StrCat("exactly ", expected),
+    report::Check& check = Add(AskPerReplay(expectation_),
+                               DecidePerReplay(expected, tally_.selected.evidence, tally_.graphs),
                                Known(parts.empty() ? "no replay" : absl::StrJoin(parts, ", ")));
-    check.set_expected_min(Number(expected));
-    check.set_expected_max(Number(expected));
     if (by_count.size() == 1) check.set_got_value(Number(by_count.begin()->first));
     Why why = tally_.why_counts;
     if (tally_.graphs.empty() && why.text.empty()) {
       why.Add("no graph with a GEMM was replayed",
-              "use --phase all, or ask for --launches where a program makes no CUDA graphs",
+              absl::StrCat(tally_.phase == PhaseChoice::kAll ? "" : "use --phase all, or ",
+                           "ask for --launches where a program makes no CUDA graphs"),
               "no_replay");
     }
     AddPossible(possible, "of these graphs may belong to it", &why);
@@ -103,8 +166,7 @@ class Checker {
                                : absl::StrFormat("%.4f (%d of %.0f %s%s)", selected.launches / all,
                                                  selected.launches, all, Whole(), beside);
     got = not_of_kind ? "not known" : Known(got);
-    report::Check& check = Add(verdict, "share of launches", expectation_.share_text, got);
-    SetLimit(*expectation_.share, &check);
+    report::Check& check = Add(AskShare(expectation_), verdict, got);
     if (all > 0 && !not_of_kind) check.set_got_value(selected.launches / all);
     Why why = tally_.why_counts;
     if (tally_.of_other_kinds > 0 && (not_of_kind || selected.possible > 0)) {
@@ -128,14 +190,13 @@ class Checker {
   void CheckTimeShare() {
     const double ratio = tally_.all_ns > 0 ? tally_.selected_ns / tally_.all_ns : 0;
     report::Check& check =
-        Add(DecideTimeShare(*expectation_.time_share, tally_.times, tally_.selected_ns,
+        Add(AskTimeShare(expectation_),
+            DecideTimeShare(*expectation_.time_share, tally_.times, tally_.selected_ns,
                             tally_.possible_ns, tally_.all_ns),
-            "share of GPU time", expectation_.time_share_text,
             tally_.all_ns == 0
                 ? "no execution observed"
                 : absl::StrFormat("%.4f (%.3f of %.3f ms)", ratio, tally_.selected_ns / kNsPerMs,
                                   tally_.all_ns / kNsPerMs));
-    SetLimit(*expectation_.time_share, &check);
     if (tally_.all_ns > 0) check.set_got_value(ratio);
     Why why = tally_.why_times;
     if (tally_.possible_ns > 0) AddPossible(tally_.selected.possible, "may change it", &why);
@@ -187,24 +248,9 @@ class Checker {
   }
   std::string Known(const std::string& got) const { return Nothing() ? "not known" : got; }
 
-  static bool IsLeast(const RatioBound& bound) {
-    return bound.op == RatioBound::Op::kGreaterEqual || bound.op == RatioBound::Op::kGreater;
-  }
-
-  static void SetLimit(const RatioBound& bound, report::Check* check) {
-    if (IsLeast(bound)) {
-      check->set_expected_min(bound.limit);
-    } else {
-      check->set_expected_max(bound.limit);
-    }
-  }
-
-  report::Check& Add(Verdict verdict, const std::string& quantity, const std::string& expected,
-                     const std::string& got) {
-    report::Check& check = checks_.emplace_back();
+  report::Check& Add(report::Check asked, Verdict verdict, const std::string& got) {
+    report::Check& check = checks_.emplace_back(std::move(asked));
     check.set_verdict(verdict);
-    check.set_expectation(TitleOf(expectation_, quantity));
-    check.set_expected(expected);
     check.set_got(got);
     if (Nothing()) {
       // Zeros would be taken for counts.
@@ -251,25 +297,13 @@ class Checker {
 
 }  // namespace
 
-std::string BoundsText(const Bounds& bounds) {
-  if (bounds.max && *bounds.max == 0) return "never";
-  if (bounds.min && bounds.max && *bounds.min == *bounds.max)
-    return absl::StrCat("exactly ", *bounds.min);
-  std::vector<std::string> parts;
-  if (bounds.min) parts.push_back(absl::StrCat("at least ", *bounds.min));
-  if (bounds.max) parts.push_back(absl::StrCat("at most ", *bounds.max));
-  return absl::StrJoin(parts, " and ");
-}
-
-std::string LaunchesText(const Selection& selection) {
-  return selection.kind == catalog::Kind::kGemm && (selection.path || selection.shape)
-             ? "GEMM launches"
-             : "launches";
-}
-
-std::string TitleOf(const CompiledExpectation& expectation, const std::string& quantity) {
-  const std::string what = absl::StrCat(quantity, " of ", expectation.selection.Text());
-  return expectation.name.empty() ? what : absl::StrCat(expectation.name, ": ", what);
+std::vector<report::Check> ChecksAsked(const CompiledExpectation& expectation) {
+  std::vector<report::Check> checks;
+  if (expectation.bounds.min || expectation.bounds.max) checks.push_back(AskLaunches(expectation));
+  if (expectation.per_replay) checks.push_back(AskPerReplay(expectation));
+  if (expectation.share) checks.push_back(AskShare(expectation));
+  if (expectation.time_share) checks.push_back(AskTimeShare(expectation));
+  return checks;
 }
 
 std::vector<report::Check> ChecksOf(const CompiledExpectation& expectation, const Tally& tally,

@@ -11,16 +11,11 @@
 
 namespace hotproof::analyzers {
 
-// "exactly 256", "at least 1 and at most 5", "never".
-std::string BoundsText(const Bounds& bounds);
+// What is asked, without verdict and answer: a check for each bound, at least one. "launches of path custom",
+// with the expectation's own name before it, if it has one; "exactly 256", "at least 1 and at most 5", "never".
+std::vector<report::Check> ChecksAsked(const CompiledExpectation& expectation);
 
-// What a selection is of: "GEMM launches" where a path or shape asks for those.
-std::string LaunchesText(const Selection& selection);
-
-// "launches of path custom"; with the expectation's own name before it, if it has one.
-std::string TitleOf(const CompiledExpectation& expectation, const std::string& quantity);
-
-// At least one. A check that does not pass says why, what to do and what ran.
+// The same, answered. A check that does not pass says why, what to do and what ran.
 std::vector<report::Check> ChecksOf(const CompiledExpectation& expectation, const Tally& tally,
                                     std::span<const ProcessAnalysis* const> processes);
 

@@ -164,28 +164,16 @@ class Judge {
   // Of a process of which nothing is known.
   void KeepUnknown(const CompiledExpectation& expectation, const Why& why, uint32_t pid,
                    const std::string& process) {
-    report::Check check;
-    check.set_verdict(kInconclusive);
-    check.set_expectation(TitleOf(expectation, LaunchesText(expectation.selection)));
-    check.set_expected(ExpectedText(expectation));
-    check.set_got("not known");
-    check.set_pid(pid);
-    check.set_process(process);
-    Explain(why, &check);
+    std::vector<report::Check> checks = ChecksAsked(expectation);
+    for (report::Check& check : checks) {
+      check.set_verdict(kInconclusive);
+      check.set_got("not known");
+      check.set_pid(pid);
+      check.set_process(process);
+      Explain(why, &check);
+    }
     Conclude(kInconclusive);
-    Keep({std::move(check)});
-  }
-
-  static std::string ExpectedText(const CompiledExpectation& expectation) {
-    std::vector<std::string> parts;
-    if (const std::string bounds = BoundsText(expectation.bounds); !bounds.empty())
-      parts.push_back(bounds);
-    if (expectation.per_replay)
-      parts.push_back(absl::StrCat("exactly ", *expectation.per_replay, " a replay"));
-    if (expectation.share) parts.push_back(absl::StrCat("share ", expectation.share_text));
-    if (expectation.time_share)
-      parts.push_back(absl::StrCat("share of GPU time ", expectation.time_share_text));
-    return absl::StrJoin(parts, ", ");
+    Keep(std::move(checks));
   }
 
   // A process that may be there and was not seen is one of them.

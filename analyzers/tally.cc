@@ -19,10 +19,9 @@ Evidence CountsEvidence(const ProcessAnalysis& process, PhaseChoice phase) {
                                     : process.completeness.counts_steady;
 }
 
-// Without what was followed already.
-std::string AdviceIn(PhaseChoice phase, const std::string& advice) {
-  if (phase != PhaseChoice::kAll) return advice;
-  return advice == "use --phase all" ? "" : absl::StrReplaceAll(advice, {{"use --phase all, or ", ""}});
+// Without what was followed already or would not help.
+std::string AdviceFor(bool boundary, const std::string& advice) {
+  return boundary ? advice : absl::StrReplaceAll(advice, {{"use --phase all, or ", ""}});
 }
 
 // Why the evidence for counts (or times) is not exact; empty, if it is.
@@ -37,6 +36,9 @@ Why WhyUncertain(const ProcessAnalysis& process, PhaseChoice phase, bool of_time
             unphased.name);
     return why;
   }
+  if (!of_times && CountsEvidence(process, phase) == Evidence::kExact) return why;
+  // Everything was counted, but a part of the trace that may say where serving begins is gone.
+  const bool boundary = !of_times && process.completeness.counts_all == Evidence::kExact;
   for (const report::Reason& reason : completeness.reasons()) {
     if (!(of_times ? reason.affects_times() : reason.affects_counts())) continue;
     const auto& problems = process.completeness.problems;
@@ -46,13 +48,16 @@ Why WhyUncertain(const ProcessAnalysis& process, PhaseChoice phase, bool of_time
     why.Add(reason.count() > 0
                 ? absl::StrCat(reason.detail(), " (", WithThousands(reason.count()), ")")
                 : reason.detail(),
-            problem == problems.end() ? "" : AdviceIn(phase, problem->advice()), reason.name());
+            problem == problems.end() ? "" : AdviceFor(boundary, problem->advice()), reason.name());
   }
   if (of_times && completeness.state() == Completeness::COUNTED) {
     why.Add("launches were counted, their execution was not observed",
             "trace it with hotproof run --mode full, or ask for launches", "counted");
   }
-  if (!why.text.empty() && completeness.state() != Completeness::COUNTED) {
+  if (boundary) {
+    why.text = absl::StrCat("the launches of the whole run are known, not which of them were while serving: ",
+                            why.text);
+  } else if (!why.text.empty() && completeness.state() != Completeness::COUNTED) {
     std::string state = Completeness::State_Name(completeness.state());
     why.text = absl::StrCat(absl::StrReplaceAll(state, {{"_", " "}}), ": ", why.text);
   }
@@ -148,6 +153,7 @@ Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseC
     in_whole[site] = matcher.OfWhole(site);
   }
   Tally tally;
+  tally.phase = phase;
   tally.phased = index.phases().phased;
   tally.selected.evidence = tally.in_share.evidence = tally.others.evidence =
       CountsEvidence(process, phase);

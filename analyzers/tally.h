@@ -30,6 +30,7 @@ struct Tally {
   uint64_t of_other_kinds = 0;     // selected launches that are not in in_share.launches
   Evidence times = Evidence::kExact;
   double selected_ns = 0, possible_ns = 0, all_ns = 0;
+  PhaseChoice phase = PhaseChoice::kSteady;
   bool phased = true;
   uint64_t steady = 0, warmup = 0, captured = 0;
   Why why_counts, why_times;

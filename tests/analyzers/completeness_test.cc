@@ -151,6 +151,12 @@ TEST(Completeness, WithoutCountersAndCleanEndCountsAreBounds) {
   const Judged torn = Judge("step { launch { graph: 1 } } no_counter_file: true no_footer: true");
   EXPECT_THAT(torn.reasons(), Contains("counters_from_chunks"));
   EXPECT_EQ(torn.result().counts_all, Evidence::kLowerBound);
+  // Why there are none is said once.
+  const Judged damaged = Judge(
+      "step { launch { graph: 1 } } no_counter_file: true no_footer: true issue { kind: 6 detail: 'a.hpc: damaged' }");
+  EXPECT_EQ(damaged.result().counts_all, Evidence::kLowerBound);
+  EXPECT_THAT(damaged.reasons(), testing::ElementsAre("counter_file"));
+  EXPECT_EQ(damaged.completeness().reasons(0).detail(), "the counters cannot be used: a.hpc: damaged");
   const Judged clean = Judge("step { launch { graph: 1 } } no_counter_file: true");
   EXPECT_EQ(clean.completeness().state(), Completeness::COMPLETE);
 }

@@ -155,6 +155,22 @@ TEST(Assert, AGpuProcessWithoutATraceIsOneOfThem) {
   EXPECT_EQ(every.checks(1).process(), "worker");
   EXPECT_THAT(every.checks(1).reason(), HasSubstr("without a trace"));
   EXPECT_THAT(every.checks(1).advice(), HasSubstr("--processes any"));
+  // The same question by the same name, with its numbers.
+  EXPECT_EQ(every.checks(1).expectation(), every.checks(0).expectation());
+  EXPECT_EQ(every.checks(1).expected(), "at least 1");
+  EXPECT_EQ(every.checks(1).expected_min(), 1);
+  EXPECT_FALSE(every.checks(1).has_expected_max());
+  EXPECT_FALSE(every.checks(1).has_got_value());
+  const AssertReport several =
+      Check(run, R"(expect { path: "flashinfer" launches_per_replay: 2 share: ">=0.5" time_share: "<0.9" })");
+  ASSERT_EQ(several.checks_size(), 6);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(several.checks(3 + i).expectation(), several.checks(i).expectation());
+    EXPECT_EQ(several.checks(3 + i).expected(), several.checks(i).expected());
+    EXPECT_EQ(several.checks(3 + i).expected_min(), several.checks(i).expected_min());
+    EXPECT_EQ(several.checks(3 + i).expected_max(), several.checks(i).expected_max());
+    EXPECT_EQ(several.checks(3 + i).verdict(), AssertReport::INCONCLUSIVE);
+  }
   EXPECT_THAT(every.warnings(), testing::Contains(HasSubstr("pid 7")));
   EXPECT_EQ(Check(run, R"(expect { path: "flashinfer" launches: 1 })").verdict(),
             AssertReport::FAIL)
@@ -228,6 +244,47 @@ TEST(Assert, ReasonsAreSentencesWithAdvice) {
   EXPECT_THAT(check.reason(), HasSubstr("LOWER BOUND: the counter file is missing"));
   EXPECT_THAT(check.advice(), HasSubstr("keep the .hpc file"));
   EXPECT_THAT(check.reason_ids(), testing::Contains("counters_from_chunks"));
+}
+
+// A chunk that is gone may have held the snapshot that steady begins with: the whole run's counts are exact
+// all the same.
+TEST(Assert, AnExactCountWhosePhaseIsNotKnownSaysSo) {
+  const std::string run = Trace(std::string(kServer) + "issue { kind: 1 }");  // kCorruptFrame
+  const std::string exactly = "expect { path: 'flashinfer' launches: 256 ";
+  const report::Check check = Check(run, exactly + "}").checks(0);
+  EXPECT_EQ(check.verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(check.reason(), testing::StartsWith("the launches of the whole run are known, not which of them "
+                                                  "were while serving: a chunk"));
+  EXPECT_THAT(check.advice(), HasSubstr("use --phase all"));
+  EXPECT_EQ(Check(run, exactly + "} phase: ALL").verdict(), AssertReport::PASS);
+  EXPECT_EQ(Check(run, "expect { path: 'flashinfer' launches: 255 } phase: ALL").verdict(), AssertReport::FAIL);
+}
+
+TEST(Assert, NoAdviceThatWasFollowedOrDoesNotHelp) {
+  const auto not_all_again = testing::Not(HasSubstr("--phase all"));
+  // Times of a damaged trace are lower bounds in any phase.
+  const std::string damaged = Trace(std::string(kServer) + "issue { kind: 1 }");
+  const std::string share = "expect { path: 'flashinfer' time_share: '>=0.5' }";
+  for (const char* phase : {"", " phase: ALL"}) {
+    const report::Check check = Check(damaged, share + phase).checks(0);
+    EXPECT_EQ(check.verdict(), AssertReport::INCONCLUSIVE);
+    EXPECT_THAT(check.advice(), testing::AllOf(HasSubstr("copy the trace again"), not_all_again));
+  }
+  // So are counts where the counters are gone, too.
+  const std::string uncounted =
+      Trace(std::string(kServer) + "issue { kind: 1 } no_counter_file: true no_footer: true");
+  EXPECT_THAT(Check(uncounted, "expect { path: 'flashinfer' launches: 256 }").checks(0).advice(), not_all_again);
+  // Exact counts are no reason.
+  const std::string unknown = Trace(kUnknownShape + "issue { kind: 1 }");
+  const report::Check shape =
+      Check(unknown, "expect { shape: '34816x5120' max_launches: 256 } phase: ALL").checks(0);
+  EXPECT_EQ(shape.verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(shape.reason(), testing::StartsWith("5 more launches of unknown shape"));
+  const std::string per_replay = "expect { kernel: 'my_fp8' launches_per_replay: 2 }";
+  const std::string eager = Trace(R"(kernel { id: 1 name: "my_fp8" } site { id: 1 kernel_id: 1 }
+                                     step { launch { site: 1 times: 3 } })");
+  const report::Check replay = Check(eager, per_replay + " phase: ALL").checks(0);
+  EXPECT_THAT(replay.advice(), testing::AllOf(HasSubstr("ask for --launches"), not_all_again));
 }
 
 TEST(Assert, KernelsOfUnknownKindAreSaidNotToBeGemms) {
