@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "cli/render/columns.h"
+#include "cli/render/printable.h"
 
 namespace hotproof::cli {
 namespace {
@@ -59,6 +60,7 @@ std::vector<std::string> Details(const Check& check) {
   std::vector<std::string> details;
   if (!check.advice().empty()) details.push_back("what to do: " + check.advice());
   for (const report::Near& near : check.near()) details.push_back(Ran(check, near));
+  for (std::string& detail : details) detail = render::Printable(detail);
   return details;
 }
 
@@ -67,22 +69,18 @@ std::string OneLine(const Check& check) {
       absl::StrCat(check.expectation(), ": expected ", check.expected(), ", got ", Got(check));
   if (!Subject(check).empty()) absl::StrAppend(&line, " in ", Subject(check));
   if (!check.reason().empty()) absl::StrAppend(&line, "; ", check.reason());
-  return line;
+  return render::Printable(line);
 }
 
+// Of lines that are fit to be shown.
 std::string Xml(const std::string& text) {
-  std::string clean;
-  for (const char c : text) {
-    // XML 1.0 has no other control characters.
-    clean += static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' ? c : '?';
-  }
   return absl::StrReplaceAll(
-      clean, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&apos;"}});
+      text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&apos;"}});
 }
 
 // A message is one line wherever it is shown.
 std::string XmlLine(const std::string& text) {
-  return Xml(absl::StrReplaceAll(text, {{"\n", " "}, {"\t", " "}}));
+  return Xml(render::Printable(text));
 }
 
 struct Suite {
@@ -119,7 +117,8 @@ std::string AssertAsText(const AssertReport& report, bool colours) {
     for (const std::string& detail : Details(check))
       absl::StrAppend(&text, "      ", detail, "\n");
   }
-  for (const std::string& note : report.notes()) absl::StrAppend(&text, "note  ", note, "\n");
+  for (const std::string& note : report.notes())
+    absl::StrAppend(&text, "note  ", render::Printable(note), "\n");
   absl::StrAppend(&text, VerdictText(report.verdict(), colours), ": ", report.checks_size(),
                   report.checks_size() == 1 ? " check" : " checks", ", phase ", report.phase(),
                   "\n");
@@ -137,7 +136,8 @@ std::string AssertAsGithub(const AssertReport& report) {
                     "::", GithubEscape(lines), "\n");
   }
   for (const std::string& warning : report.warnings())
-    absl::StrAppend(&text, "::warning title=hotproof::", GithubEscape(warning), "\n");
+    absl::StrAppend(&text, "::warning title=hotproof::", GithubEscape(render::Printable(warning)),
+                    "\n");
   return text + AssertAsText(report, false);
 }
 

@@ -17,6 +17,7 @@
 #include "catalog/classifier.h"
 #include "cli/classify_json.h"
 #include "cli/classify_stream.h"
+#include "cli/render/printable.h"
 
 namespace hotproof::cli {
 namespace {
@@ -48,7 +49,7 @@ class Table {
     rows_.push_back({std::string(PathName(kernel.path)), std::string(KindName(kernel.kind)),
                      kernel.a_dtype, kernel.b_dtype, kernel.scaling, kernel.tile, extent(kernel.m),
                      extent(kernel.n), extent(kernel.k), kernel.arch, kernel.rule,
-                     catalog::CanonicalName(name)});
+                     render::Printable(catalog::CanonicalName(name))});
   }
   void Write() {
     std::array<size_t, kColumns> widths = {};

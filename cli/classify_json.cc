@@ -6,27 +6,10 @@
 #include <cstring>
 #include <optional>
 
+#include "cli/render/printable.h"
+
 namespace hotproof::cli {
 namespace {
-
-// The length of the UTF-8 character that `text` begins with; 0 if it is none.
-size_t Utf8Length(std::string_view text) {
-  const auto byte = [&text](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  const size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (lead >= 0x80 && (lead < 0xC2 || lead > 0xF4)) return 0;
-  if (length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  if (length >= 3) {  // overlong forms, surrogates, beyond U+10FFFF
-    if (lead == 0xE0 && byte(1) < 0xA0) return 0;
-    if (lead == 0xED && byte(1) >= 0xA0) return 0;
-    if (lead == 0xF0 && byte(1) < 0x90) return 0;
-    if (lead == 0xF4 && byte(1) >= 0x90) return 0;
-  }
-  return length;
-}
 
 // Characters that stand for themselves in a JSON string.
 bool IsPlain(char c) {
@@ -71,7 +54,7 @@ void AppendJsonString(std::string_view text, std::string& out) {
       char escaped[8];
       std::snprintf(escaped, sizeof(escaped), "\\u%04x", c);
       out += escaped;
-    } else if ((length = Utf8Length(text)) > 0) {
+    } else if ((length = render::Utf8Length(text)) > 0) {
       out += text.substr(0, length);
     } else {
       out += "\\ufffd";

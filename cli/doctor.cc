@@ -1,6 +1,5 @@
 #include "cli/doctor.h"
 
-#include <google/protobuf/util/json_util.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,8 @@
 #include <string>
 
 #include "CLI/CLI.hpp"
+#include "cli/render/json.h"
+#include "cli/render/printable.h"
 #include "cli/system_checks.h"
 
 namespace hotproof::cli {
@@ -53,7 +54,7 @@ void PrintTable(const Report& report, std::ostream& out) {
   for (const Check& check : report.checks()) {
     const StateName state = NameOf(check.state());
     out << (color ? state.color : "") << std::left << std::setw(8) << state.name
-        << (color ? "\33[0m" : "") << std::setw(12) << check.id() << check.found() << "\n";
+        << (color ? "\33[0m" : "") << std::setw(12) << check.id() << render::Printable(check.found()) << "\n";
     if (!check.advice().empty()) out << std::string(20, ' ') << "-> " << check.advice() << "\n";
   }
   if (report.quirks_size() > 0) out << "\nKnown faults of this CUPTI, and what hotproof does\n";
@@ -69,11 +70,7 @@ void PrintTable(const Report& report, std::ostream& out) {
 }
 
 void PrintJson(const Report& report, std::ostream& out) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.always_print_primitive_fields = true;
-  std::string json;
-  if (google::protobuf::util::MessageToJsonString(report, &json, options).ok()) out << json;
+  out << render::ToJson(report);
 }
 
 int ExitCode(const Report& report) {

@@ -5,10 +5,12 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <iostream>
+#include <string>
 #include <vector>
 
 #include "cli/assert.h"
 #include "cli/compare.h"
+#include "cli/render/printable.h"
 #include "cli/report.h"
 #ifdef HOTPROOF_HAS_CLASSIFY
 #include "cli/classify.h"
@@ -19,6 +21,8 @@
 #ifdef HOTPROOF_HAS_RUN
 #include "cli/run.h"
 #endif
+
+using hotproof::cli::render::Printable;
 
 int main(int argc, char** argv) {
   // A report frees and takes buffers of a few MB again and again: kept, their pages fault once.
@@ -50,10 +54,16 @@ int main(int argc, char** argv) {
     const bool no_command = chosen.empty() && argc > 1 && argv[1][0] != '-';
     if (error.get_exit_code() == 0 && !no_command) return app.exit(error);  // --help, --version
     if (no_command) {
-      std::cerr << "hotproof: there is no command '" << argv[1] << "'; see hotproof --help\n";
+      std::cerr << "hotproof: there is no command '" << Printable(argv[1])
+                << "'; see hotproof --help\n";
       return 2;
     }
-    std::cerr << "hotproof: " << error.what() << "; see hotproof";
+    // CLI11 looks for what is required first, and an unknown option is no positional.
+    const bool unknown = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+                         !chosen.empty() && chosen[0]->remaining_size() > 0;
+    const std::string what =
+        unknown ? "there is no option " + chosen[0]->remaining()[0] : error.what();
+    std::cerr << "hotproof: " << Printable(what) << "; see hotproof";
     if (!chosen.empty()) std::cerr << " " << chosen[0]->get_name();
     std::cerr << " --help";
     // An option that is not ours may be meant for the command.
@@ -62,7 +72,7 @@ int main(int argc, char** argv) {
     }
     std::cerr << "\n";
     if (!chosen.empty() && chosen[0]->get_name() == "assert")
-      hotproof::cli::WrongUsageOfAssert(argc, argv, error.what());
+      hotproof::cli::WrongUsageOfAssert(argc, argv, what);
     return 2;
   }
   std::cout.flush();

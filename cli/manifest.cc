@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <google/protobuf/util/json_util.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/render/json.h"
 #include "trace/redact.h"
 
 namespace hotproof::cli {
@@ -96,14 +96,7 @@ void FillProcesses(const std::vector<SeenProcess>& seen, const std::vector<Trace
 }
 
 bool WriteManifest(const std::string& folder, const trace::Manifest& manifest) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.always_print_primitive_fields = true;
-  std::string json;
-  if (!google::protobuf::util::MessageToJsonString(manifest, &json, options).ok()) {
-    errno = EINVAL;
-    return false;
-  }
+  const std::string json = render::ToJson(manifest);
   const std::string path = folder + "/" + kManifestName;
   const std::string temporary = path + "." + std::to_string(getpid()) + ".tmp";
   unlink(temporary.c_str());

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/render/printable.h"
+
 namespace hotproof::cli {
 namespace {
 
@@ -62,9 +64,7 @@ void Progress::Update(size_t done, size_t all) {
 }
 
 void PrintError(const std::string& message) {
-  std::string line = message;
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  std::fprintf(stderr, "hotproof: %s\n", line.c_str());
+  std::fprintf(stderr, "hotproof: %s\n", render::Printable(message).c_str());
 }
 
 }  // namespace hotproof::cli

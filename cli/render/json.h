@@ -7,7 +7,7 @@
 
 namespace hotproof::cli::render {
 
-// Ends with a newline. `one_line`: no other newline.
+// Ends with a newline. Bytes of its strings that are no UTF-8 become U+FFFD. `one_line`: no other newline.
 std::string ToJson(const google::protobuf::Message& message, bool one_line = false);
 
 }  // namespace hotproof::cli::render

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/render/columns.h"
+#include "cli/render/printable.h"
 #include "proto/report.pb.h"
 
 namespace hotproof::cli::render {
@@ -98,7 +99,7 @@ class Values {
     if (field_->is_repeated()) {
       std::vector<std::string> parts;
       for (int i = 0; i < reflection->FieldSize(row, field_); ++i) {
-        parts.push_back(reflection->GetRepeatedString(row, field_, i));
+        parts.push_back(Printable(reflection->GetRepeatedString(row, field_, i)));
       }
       return absl::StrJoin(parts, ", ");
     }
@@ -109,7 +110,7 @@ class Values {
       std::replace(name.begin(), name.end(), '_', ' ');
       return name;
     }
-    return reflection->GetString(row, field_);
+    return Printable(reflection->GetString(row, field_));
   }
   std::string WithTitle(const std::string& text) const {
     return show_.title().empty() ? text : absl::StrCat(show_.title(), " ", text);
@@ -118,7 +119,7 @@ class Values {
   std::vector<std::string> Paragraphs(const Message& row) const {
     std::vector<std::string> texts;
     for (int i = 0; field_->is_repeated() && i < row.GetReflection()->FieldSize(row, field_); ++i)
-      texts.push_back(WithTitle(row.GetReflection()->GetRepeatedString(row, field_, i)));
+      texts.push_back(WithTitle(Printable(row.GetReflection()->GetRepeatedString(row, field_, i))));
     if (!field_->is_repeated() && !Text(row).empty()) texts.push_back(WithTitle(Text(row)));
     return texts;
   }
@@ -212,7 +213,7 @@ class Renderer {
       const Show& show = field->options().GetExtension(report::show);
       if (IsLine(message, field, show)) {
         for (const std::string& line :
-             Wrap(message.GetReflection()->GetString(message, field), Room(0))) {
+             Wrap(Printable(message.GetReflection()->GetString(message, field)), Room(0))) {
           AddLine(line);
         }
       }

@@ -4,6 +4,7 @@
 
 #include "cli/render/columns.h"
 #include "cli/render/json.h"
+#include "cli/render/printable.h"
 #include "cli/render/table.h"
 #include "proto/report.pb.h"
 
@@ -33,6 +34,31 @@ TEST(Json, CountsAreNumbersAndEveryFieldIsPrinted) {
   EXPECT_THAT(json, HasSubstr("\"warmupLaunches\":0"));
   EXPECT_THAT(json, HasSubstr("\"timeNs\":9007199254740991")) << "exact up to 2^53 - 1";
   EXPECT_THAT(json, HasSubstr("\"problems\":[]"));
+}
+
+TEST(Json, IsUtf8WhateverTheNamesAre) {
+  report::Report report;
+  report.add_processes()->set_name("a\xff\xc3\xa9");
+  testing::internal::CaptureStderr();
+  const std::string json = ToJson(report, true);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_THAT(json, HasSubstr("\"name\":\"a\xEF\xBF\xBD\xc3\xa9\""));
+}
+
+TEST(Printable, IsOneLineThatNoTerminalObeys) {
+  EXPECT_EQ(Printable("x\nPASS\r\t\x1b[31m\x7f"), "x PASS  ?[31m?");
+  EXPECT_EQ(Printable("\xc2\x9b" "31m \xc2\xa0"), "?31m \xc2\xa0") << "CSI, and a space that is none";
+  EXPECT_EQ(Printable("gr\xc3\xbc\xc3"), "gr\xc3\xbc\xEF\xBF\xBD");
+}
+
+TEST(Table, ShowsNamesOnOneLine) {
+  report::Report report = Example();
+  report.mutable_processes(0)->set_name("x\nPASS: 1 check");
+  report.mutable_gemms(0)->set_kernel("k\x1b[31m");
+  const std::string table = ToTable(report, {.width = 0, .colours = false});
+  EXPECT_THAT(table, HasSubstr("x PASS: 1 check"));
+  EXPECT_THAT(table, HasSubstr("k?[31m"));
+  EXPECT_THAT(table, Not(HasSubstr("\x1b")));
 }
 
 TEST(Json, UnknownDimsAreAbsentNotZero) {

@@ -323,3 +323,31 @@ class ReportTest(CliCase):
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)
+    def test_names_forge_no_line_and_colour_nothing(self):
+        forged = SERVER.replace("/usr/bin/python3", "/usr/bin/x\\nPASS: 1 check\\033[32m").replace(
+            "my_fp8_splitk_kernel", "my_\\033[31m_kernel")
+        traces = self.write(forged + MANIFEST)
+        for arguments in (["report", traces, "--phase", "all"],
+                          ["assert", traces, "--kernel", "absent", "--min-launches", "1"],
+                          ["assert", traces, "--kernel", "my_", "--max-launches", "1", "--phase", "all",
+                           "--format", "github"]):
+            text = self.run_hotproof(*arguments).stdout
+            self.assertNotIn("\033", text)
+            self.assertFalse([line for line in text.splitlines() if line.startswith("PASS")], text)
+            self.assertIn("x PASS: 1 check?[32m", text)
+        text = self.check(0, "classify", "--format", "table", "a\033[31m\nb").stdout
+        self.assertTrue(text.endswith("a?[31m b\n"), text)
+
+    def test_a_folder_may_have_any_name(self):
+        traces = self.write(SERVER)
+        odd = os.path.join(self.folder.encode(), b"a\xff")
+        os.rename(traces, odd)
+        for arguments in (["report", odd, "--format", "json"], ["report", odd], ["compare", odd, odd]):
+            result = subprocess.run([HOTPROOF, *arguments], capture_output=True)
+            self.assertEqual((result.returncode, result.stderr), (0, b""), result)
+            result.stdout.decode()
+
+    def test_an_unknown_option_is_named_before_what_is_missing(self):
+        self.check_error(BAD, "there is no option --foo", "classify", "--foo")
+        self.check_error(BAD, "there is no option --foo", "run", "--foo")
+
