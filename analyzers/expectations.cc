@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzers/expectation_check.h"
+#include "analyzers/hints.h"
 #include "analyzers/loss_table.h"
 #include "analyzers/tally.h"
 
@@ -320,24 +321,12 @@ class Judge {
                                    "hotproof report lists them as kind other"));
   }
 
-  uint64_t LaunchesOf(Selection::NxK shape) const {
-    Selection gemms;
-    gemms.kind = catalog::Kind::kGemm;
-    gemms.shape = shape;
-    uint64_t launches = 0;
-    for (const ProcessAnalysis* process : launched_)
-      launches += TallyOf(gemms, *process, PhaseChoice::kAll).selected.launches;
-    return launches;
-  }
-
-  // N and K the wrong way round select nothing: 'never' would pass.
-  void WarnOfSwappedShape(const Selection& selection) {
-    if (!selection.shape || LaunchesOf(*selection.shape) > 0) return;
-    const auto [n, k] = *selection.shape;
-    const uint64_t swapped = LaunchesOf({k, n});
-    if (swapped == 0) return;
-    Warn(absl::StrCat("no GEMM of shape ", n, "x", k, " (NxK) was launched, but ", k, "x", n, " ran ",
-                      swapped, " times"));
+  // What was named and ran nowhere may be a slip: 'never' would pass.
+  void AddHints(const Selection& selection) {
+    const Hint hint = HintFor(selection, launched_);
+    if (hint.text.empty()) return;
+    report_.add_notes(hint.text);
+    if (hint.warns) report_.add_warnings(hint.text);
   }
 
   void Warn(const std::string& text) {
@@ -353,7 +342,7 @@ class Judge {
     for (const CompiledExpectation& expectation : expectations_.expect)
       WarnOfOtherKinds(expectation);
     for (const CompiledExpectation& expectation : expectations_.expect)
-      WarnOfSwappedShape(expectation.selection);
+      AddHints(expectation.selection);
     NoteUnknownKinds();
     if (coverage_.state == report::Process::NOT_CHECKED) {
       Warn("coverage not checked: no manifest of hotproof run, so a process that left no trace is not "

@@ -6,26 +6,34 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "analyzers/expectations.h"
+#include "analyzers/nearest.h"
 
 namespace hotproof::analyzers {
 namespace {
 
 absl::Status Invalid(const std::string& what) { return absl::InvalidArgumentError(what); }
 
-std::string PathNames() {
+std::vector<std::string> PathNames() {
   std::vector<std::string> names;
   for (int i = 0; i <= static_cast<int>(catalog::Path::kOther); ++i) {
     names.emplace_back(catalog::PathName(static_cast<catalog::Path>(i)));
   }
-  return absl::StrJoin(names, " ");
+  return names;
 }
 
-std::string KindNames() {
+std::vector<std::string> KindNames() {
   std::vector<std::string> names = {"any"};
   for (int i = 0; i <= static_cast<int>(catalog::Kind::kElementwise); ++i) {
     names.emplace_back(catalog::KindName(static_cast<catalog::Kind>(i)));
   }
-  return absl::StrJoin(names, " ");
+  return names;
+}
+
+absl::Status Unknown(const char* what, const std::string& name, const std::vector<std::string>& names) {
+  const std::string meant = MeantName(name, names);
+  return Invalid(absl::StrCat(what, " '", name, "' is unknown; ",
+                              meant.empty() ? "" : absl::StrCat("did you mean ", meant, "? "),
+                              "one of: ", absl::StrJoin(names, " ")));
 }
 
 absl::StatusOr<Selection::NxK> ParseShape(const std::string& text) {
@@ -92,7 +100,7 @@ absl::StatusOr<Selection> CompileSelection(const expectations::Expectation& sour
   if (!source.path().empty()) {
     selection.path = catalog::ParsePath(source.path());
     if (!selection.path) {
-      return Invalid(absl::StrCat("path '", source.path(), "' is unknown; one of: ", PathNames()));
+      return Unknown("path", source.path(), PathNames());
     }
   }
   if (!source.shape().empty()) {
@@ -127,7 +135,7 @@ absl::StatusOr<Selection> CompileSelection(const expectations::Expectation& sour
   } else if (source.kind() != "any") {
     selection.kind = catalog::ParseKind(source.kind());
     if (!selection.kind) {
-      return Invalid(absl::StrCat("kind '", source.kind(), "' is unknown; one of: ", KindNames()));
+      return Unknown("kind", source.kind(), KindNames());
     }
     // Nothing else has a shape: 'never' would hold of any trace.
     if (selection.shape && *selection.kind != catalog::Kind::kGemm &&

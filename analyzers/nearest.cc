@@ -64,6 +64,18 @@ double NameSimilarity(const std::string& pattern, const std::string& name) {
   return score / letters;
 }
 
+std::string MeantName(const std::string& name, const std::vector<std::string>& names) {
+  std::string meant;
+  size_t least = name.size() / 3 + 1;
+  for (const std::string& other : names) {
+    const size_t differ = EditDistance(name, other);
+    if (differ >= least) continue;
+    least = differ;
+    meant = other;
+  }
+  return meant;
+}
+
 std::vector<size_t> NearestNames(const std::string& pattern, const std::vector<std::string>& names,
                                  const std::vector<uint64_t>& weight, size_t limit) {
   std::vector<std::tuple<double, uint64_t, size_t>> ranked;
