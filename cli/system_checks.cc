@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -61,8 +63,10 @@ void CheckTracer(const Machine&, Report& report) {
   if (library.ok()) {
     Add(report, "tracer", State::OK, *library);
   } else {
+    const bool misplaced = absl::IsFailedPrecondition(library.status());
     Add(report, "tracer", State::BROKEN, std::string(library.status().message()),
-        "build it, or install bin/ and lib/ side by side");
+        misplaced ? "move hotproof's bin/ and lib/ to a path without them"
+                  : "build it, or install bin/ and lib/ side by side");
   }
 }
 
@@ -248,6 +252,17 @@ void CheckPermissions(const Machine& machine, Report& report) {
   }
 }
 
+// Makes a file and removes it: root has every permission, also where nothing can be made. 0 or an
+// errno.
+int TryToWrite(const fs::path& folder) {
+  std::string file = folder / ".hotproof-doctor-XXXXXX";
+  const int fd = mkstemp(file.data());
+  if (fd < 0) return errno;
+  close(fd);
+  unlink(file.c_str());
+  return 0;
+}
+
 void CheckFolder(const Machine& machine, Report& report) {
   // A folder that does not exist yet is made by `run`: then its nearest parent counts.
   std::error_code error;
@@ -262,9 +277,9 @@ void CheckFolder(const Machine& machine, Report& report) {
     return Add(report, "folder", State::BROKEN,
                absl::StrCat(folder.string(), ": ", std::strerror(errno)), "name another with -o");
   }
-  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+  if (const int why = TryToWrite(folder); why != 0) {
     return Add(report, "folder", State::BROKEN,
-               absl::StrCat(folder.string(), " cannot be written: ", std::strerror(errno)),
+               absl::StrCat(folder.string(), " cannot be written: ", std::strerror(why)),
                "name another with -o");
   }
   const uint64_t free_bytes = uint64_t{status.f_bavail} * status.f_frsize;

@@ -60,7 +60,7 @@ absl::StatusOr<std::string> FindTracerLibrary() {
   }
   // The dynamic loader takes both characters for the end of a name.
   if (path.find_first_of(": ") != std::string::npos) {
-    return absl::InvalidArgumentError(
+    return absl::FailedPreconditionError(
         absl::StrCat("'", path, "' cannot be preloaded: its path has a space or a colon"));
   }
   return path;

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import pty
+import shutil
 import signal
 import stat
 import subprocess
@@ -401,3 +402,20 @@ class Doctor(RunTest):
 
 if __name__ == "__main__":
     unittest.main()
+    def test_a_library_that_the_loader_cannot_name_is_to_be_moved(self):
+        spaced = self.root / "a folder" / "lib.so"
+        spaced.parent.mkdir()
+        library = next(line.split()[-1] for line in open("/proc/self/maps") if "libc.so.6" in line)
+        shutil.copy(library, spaced)
+        done = self.doctor(environment={"HOTPROOF_LIBRARY": str(spaced)})
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("has a space or a colon", done.stdout)
+        self.assertIn("-> move hotproof's bin/ and lib/", done.stdout)
+
+    def test_a_folder_in_which_nothing_can_be_made(self):
+        done = self.doctor("-o", "/proc")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("/proc cannot be written", done.stdout)
+        self.doctor("-o", str(self.root))
+        self.assertEqual(list(self.root.iterdir()), [])
+
