@@ -3,26 +3,29 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "cli/child.h"
 #include "cli/manifest.h"
 #include "cli/option_checks.h"
 #include "cli/process_stat.h"
 #include "cli/process_tree.h"
+#include "cli/terminal.h"
 #include "cli/tracer_library.h"
 #include "trace/redact.h"
 
@@ -57,8 +60,40 @@ uint64_t RealtimeNs() {
 }
 
 int Fail(int exit_code, const std::string& what) {
-  std::cerr << "hotproof: " << what << "\n";
+  PrintError(what);
   return exit_code;
+}
+
+// The variables of the library that are the defaults of run's options.
+constexpr std::pair<const char*, const char*> kVariables[] = {
+    {"--mode", "HOTPROOF_MODE"},
+    {"--record", "HOTPROOF_RECORD"},
+    {"--rotate-size", "HOTPROOF_ROTATE_BYTES"},
+    {"--rotate-every", "HOTPROOF_ROTATE_SECONDS"},
+    {"--keep", "HOTPROOF_KEEP_BYTES"}};
+
+// Gives options that the command line does not have what the environment says, as if it stood
+// there.
+void TakeVariables(CLI::App& run) {
+  for (const auto& [name, variable] : kVariables) {
+    CLI::Option& option = *run.get_option(name);
+    const char* value = std::getenv(variable);
+    if (!option.empty() || value == nullptr || *value == '\0') continue;
+    try {
+      option.add_result(value);
+      option.run_callback();
+    } catch (const CLI::ParseError& error) {
+      throw CLI::ValidationError(absl::StrCat(variable, "=", value), error.what());
+    }
+  }
+}
+
+// A word as a shell takes it.
+std::string ShellWord(const std::string& text) {
+  constexpr char kPlain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
 // The folder of the torch hook (cupti_tracer/python/), beside the library; empty: it is not
@@ -158,7 +193,7 @@ class Run {
       Look();
     }
     Finish(child_.exit_code());
-    std::cerr << absl::StrCat("hotproof: ", Summary(), "\n") << std::flush;
+    PrintError(Summary());
     return child_.exit_code();
   }
 
@@ -194,7 +229,11 @@ class Run {
       if (process.gpu() && !process.traced()) untraced.push_back(absl::StrCat(process.pid()));
     }
     std::string text;
-    if (gpu_processes == 0) {
+    std::error_code error;
+    if (!fs::is_directory(folder_, error)) {
+      text = absl::StrCat(folder_,
+                          " was removed meanwhile, and what was traced with it; run it again");
+    } else if (gpu_processes == 0) {
       text = "no process used a GPU, so nothing was traced";
       // A command that failed early is the likelier reason than the machine.
       absl::StrAppend(
@@ -202,9 +241,7 @@ class Run {
                      ? "; 'hotproof doctor' tells what is here"
                      : absl::StrCat("; the command ended with exit code ", manifest_.exit_code()));
     } else {
-      text =
-          absl::StrCat(traces_.traces().size(), " trace", traces_.traces().size() == 1 ? "" : "s",
-                       " in ", folder_, "; next: hotproof report ", folder_);
+      text = Traces();
     }
     if (!untraced.empty()) {
       absl::StrAppend(&text, "; GPU processes without a trace: ", absl::StrJoin(untraced, " "),
@@ -219,6 +256,20 @@ class Run {
     return text;
   }
 
+  // Those that are there now: someone may have removed them.
+  std::string Traces() const {
+    const std::vector<TraceIdentity> all = traces_.traces();
+    const auto there = std::count_if(all.begin(), all.end(), [](const TraceIdentity& trace) {
+      std::error_code error;
+      return fs::exists(trace.path, error);
+    });
+    if (there == 0 && !all.empty()) {
+      return absl::StrCat("what was traced was removed from ", folder_, " meanwhile; run it again");
+    }
+    return absl::StrCat(there, there == 1 ? " trace in " : " traces in ", folder_,
+                        "; next: hotproof report ", ShellWord(folder_));
+  }
+
   const std::string folder_;
   ProcessTree tree_;
   TraceFolder traces_;
@@ -230,17 +281,18 @@ class Run {
   int manifest_error_ = 0;
 };
 
-// Traces of two runs in one folder would be added up and judged as one.
-bool HoldsEarlierRun(const fs::path& folder) {
+// A file of an earlier run; "": there is none. Traces of two runs in one folder would be added up
+// and judged as one.
+std::string FileOfEarlierRun(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const fs::path& file = it->path();
     if (file.filename() == kManifestName || file.extension() == ".hpt" ||
         file.extension() == ".hps" || file.extension() == ".hpc") {
-      return true;
+      return file.filename();
     }
   }
-  return false;
+  return "";
 }
 
 int Main(const Options& options) {
@@ -257,11 +309,10 @@ int Main(const Options& options) {
     return Fail(kUsageError, absl::StrCat("cannot create the folder ", options.out, ": ",
                                           error ? error.message() : "it is a file"));
   }
-  if (HoldsEarlierRun(folder)) {
-    return Fail(kUsageError,
-                absl::StrCat(folder.string(),
-                             " holds the traces of an earlier run, and two runs would be "
-                             "counted as one; give a new folder to -o"));
+  if (const std::string file = FileOfEarlierRun(folder); !file.empty()) {
+    return Fail(kUsageError, absl::StrCat(folder.string(), " holds ", file,
+                                          " of an earlier run, and two runs would be counted as "
+                                          "one; give a new folder to -o"));
   }
   return Run(folder, *library, options).Execute();
 }
@@ -285,15 +336,18 @@ CLI::App* AddRun(CLI::App& app, int& exit_code) {
          "too")
       ->check(CLI::IsMember({"kernels", "operations"}))
       ->capture_default_str();
-  run->add_option("--rotate-size", options->rotate_bytes,
-                  "For leaving it on: begin a new file behind this size (256M)")
+  run->add_option(
+         "--rotate-size", options->rotate_bytes,
+         "For leaving it on: begin a new file behind this size, e.g. 256M (0, the default: never)")
       ->transform(SizeInBytes())
       ->type_name("SIZE");
-  run->add_option("--rotate-every", options->rotate_seconds, "and after so many seconds")
+  run->add_option("--rotate-every", options->rotate_seconds,
+                  "and after so many seconds (0, the default: not by time)")
       ->check(WholeNumber(kMostSeconds))
       ->type_name("SECONDS");
   run->add_option("--keep", options->keep_bytes,
-                  "Keep the folder below this size: the oldest files go, their sums stay (4G)")
+                  "Keep the folder below this size, e.g. 4G: the oldest files go, their sums stay\n"
+                  "(0, the default: keep all)")
       ->transform(SizeInBytes())
       ->type_name("SIZE");
   run->add_flag(
@@ -307,8 +361,13 @@ CLI::App* AddRun(CLI::App& app, int& exit_code) {
       "The exit code is the command's: 128 + n if signal n ended it, 127 if it could not be "
       "started.\n"
       "2: nothing was started (wrong usage, no libhotproof.so, the folder cannot be used).\n"
-      "stdout is the command's alone; run itself writes at most one line, to stderr, at the end.");
-  run->callback([options, &exit_code] { exit_code = Main(*options); });
+      "stdout is the command's alone; run itself writes at most one line, to stderr, at the end.\n"
+      "Defaults of --mode, --record, --rotate-size, --rotate-every and --keep: HOTPROOF_MODE,\n"
+      "HOTPROOF_RECORD, HOTPROOF_ROTATE_BYTES, HOTPROOF_ROTATE_SECONDS and HOTPROOF_KEEP_BYTES.");
+  run->callback([options, run, &exit_code] {
+    TakeVariables(*run);
+    exit_code = Main(*options);
+  });
   return run;
 }
 

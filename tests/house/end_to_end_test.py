@@ -57,6 +57,19 @@ class EndToEnd(unittest.TestCase):
         launches = {kernel["kernel"]: (kernel["launches"], kernel["warmupLaunches"]) for kernel in report["kernels"]}
         self.assertEqual(launches, {"live_gemm_like": (256 * FORWARDS, 4), "live_norm_like": (FORWARDS, 0)})
 
+    def test_the_next_command_can_be_pasted(self):
+        self.out = pathlib.Path(self.folder.name, "it's a $HOME")
+        command = self.trace().stderr.strip().split("; next: ")[1]
+        done = subprocess.run(["bash", "-c", command.replace("hotproof", HOTPROOF, 1)], capture_output=True, text=True,
+                              env=self.environment)
+        self.assertEqual(done.returncode, PASS, done)
+        self.assertIn("live_gemm_like", done.stdout)
+
+    def test_a_folder_that_was_removed_is_not_named_as_one_to_read(self):
+        done = self.trace("sh", "-c", f"{LIVE} {FORWARDS}; rm -r {self.out}")
+        self.assertIn(f"{self.out.resolve()} was removed meanwhile", done.stderr)
+        self.assertNotIn("next:", done.stderr)
+
     def test_claims(self):
         self.trace()
         kernel = ("--kernel", "live_gemm_like", "--kind", "any")

@@ -105,7 +105,10 @@ class ExitCodes(RunTest):
 
     def test_2_when_the_folder_has_an_earlier_run(self):
         self.assertEqual(self.run_("true").returncode, 0)
-        self.check_nothing_started(self.run_("echo", "ran"), b"holds the traces of an earlier run")
+        self.check_nothing_started(self.run_("echo", "ran"), b"holds hotproof-manifest.json of an earlier run")
+        self.out = self.root / "not-started"
+        self.assertEqual(self.run_("/nowhere/program").returncode, 127)
+        self.check_nothing_started(self.run_("echo", "ran"), b"holds hotproof-manifest.json of an earlier run")
 
     def test_2_without_the_library(self):
         done = self.run_("echo", "ran", environment={"HOTPROOF_LIBRARY": "/nowhere/lib.so"})
@@ -192,6 +195,29 @@ class Environment(RunTest):
         self.assertEqual(self.value("HOTPROOF_MODE", options=["--mode", "count"]), "count")
         self.out = self.root / "out4"
         self.assertEqual(self.value("OTHER", {"OTHER": "kept"}), "kept")
+
+    def test_variables_are_the_defaults_of_the_options(self):
+        variables = {"HOTPROOF_MODE": "count", "HOTPROOF_RECORD": "operations", "HOTPROOF_ROTATE_BYTES": "4096",
+                     "HOTPROOF_ROTATE_SECONDS": "60", "HOTPROOF_KEEP_BYTES": "65536"}
+        options = ["--mode", "full", "--record", "kernels", "--rotate-size", "1M", "--rotate-every", "0", "--keep", "2M"]
+        given = {"HOTPROOF_MODE": "full", "HOTPROOF_RECORD": "kernels", "HOTPROOF_ROTATE_BYTES": "1048576",
+                 "HOTPROOF_ROTATE_SECONDS": "", "HOTPROOF_KEEP_BYTES": "2097152"}
+        for environment, of_run, expected in ((variables, [], variables), (variables, options, given),
+                                              ({}, options, given)):
+            self.out = self.root / f"out{len(list(self.root.iterdir()))}"
+            printed = self.run_("env", environment=environment, options=of_run).stdout.decode().splitlines()
+            values = dict(line.split("=", 1) for line in printed if "=" in line)
+            self.assertEqual({name: values.get(name, "") for name in variables}, expected)
+
+    def test_a_variable_that_is_no_value_of_its_option_is_refused(self):
+        for name, value in (("HOTPROOF_MODE", "fast"), ("HOTPROOF_KEEP_BYTES", "-1")):
+            done = self.run_("echo", "ran", environment={name: value})
+            self.assertEqual((done.returncode, done.stdout), (2, b""))
+            self.assertIn(f"{name}={value}".encode(), done.stderr)
+        self.assertFalse(self.out.exists())
+        done = subprocess.run([HOTPROOF, "classify", "name"], capture_output=True,
+                              env={**self.environment, "HOTPROOF_MODE": "fast"})
+        self.assertEqual(done.returncode, 0, done)
 
     def test_the_library_is_seen_in_the_process(self):
         process = self.start("sleep", "60")
@@ -304,6 +330,12 @@ class Manifest(RunTest):
         self.run_("true")
         self.assertEqual(stat.S_IMODE((self.out / "hotproof-manifest.json").stat().st_mode), 0o600)
 
+    def test_takes_arguments_of_any_bytes(self):
+        script = b"\xff\x1b[31m.py"
+        done = self.run_("sh", "-c", b"sleep 0.3", script)
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        self.assertEqual(self.manifest()["command"][-1], "\ufffd\x1b[31m.py")
+
     def test_holds_no_secret(self):
         self.run_("sh", "-c", "sleep 0.3", "x", "--api-key", "hunter2", "--hf-token=hunter3",
                   "https://user:hunter4@example.org/")
@@ -396,12 +428,6 @@ class Doctor(RunTest):
     def test_a_missing_library_is_our_own_fault(self):
         self.assertEqual(self.doctor(environment={"HOTPROOF_LIBRARY": "/nowhere/lib.so"}).returncode, 1)
 
-    def test_wrong_usage(self):
-        self.assertEqual(self.doctor("--format", "xml").returncode, 2)
-
-
-if __name__ == "__main__":
-    unittest.main()
     def test_a_library_that_the_loader_cannot_name_is_to_be_moved(self):
         spaced = self.root / "a folder" / "lib.so"
         spaced.parent.mkdir()
@@ -419,3 +445,9 @@ if __name__ == "__main__":
         self.doctor("-o", str(self.root))
         self.assertEqual(list(self.root.iterdir()), [])
 
+    def test_wrong_usage(self):
+        self.assertEqual(self.doctor("--format", "xml").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
