@@ -7,26 +7,36 @@ namespace hotproof::analyzers {
 
 void Kernels::Merge(const ProcessAnalysis& process) {
   const TraceIndex& index = *process.index;
-  std::vector<uint32_t> row_of_kernel(index.kernel_count());
-  for (uint32_t id = 0; id < index.kernel_count(); ++id) {
+  // A kernel that is a product's in some library calls has a row for them.
+  const auto row_of = [&](uint32_t id, catalog::Kind kind) {
     const KernelInfo& kernel = index.kernel(id);
     std::string arch = kernel.kernel_class.arch;
     const std::string other = OtherArchitecture(process, kernel);
     if (!other.empty()) absl::StrAppend(&arch, " on ", other);
-    row_of_kernel[id] =
-        rows_.RowOf(absl::StrCat(kernel.canonical, "\x1f", kernel.cubin_hash, "\x1f", arch));
-    if (row_of_kernel[id] < info_.size()) continue;
+    std::string key = absl::StrCat(kernel.canonical, "\x1f", kernel.cubin_hash, "\x1f", arch);
+    const std::string kind_name(catalog::KindName(kind));
+    if (kind != kernel.kernel_class.kind) absl::StrAppend(&key, "\x1f", kind_name);
+    const uint32_t number = rows_.RowOf(key);
+    if (number < info_.size()) return number;
     report::Kernel& row = info_.emplace_back();
     row.set_kernel(kernel.canonical);
     row.set_name(kernel.name);
-    row.set_kind(std::string(catalog::KindName(kernel.kernel_class.kind)));
+    row.set_kind(kind_name);
     row.set_path(std::string(catalog::PathName(kernel.kernel_class.path)));
     row.set_arch(arch);
     row.set_cubin_hash(kernel.cubin_hash);
+    return number;
+  };
+  std::vector<uint32_t> row_of_kernel(index.kernel_count());
+  for (uint32_t id = 0; id < index.kernel_count(); ++id) {
+    row_of_kernel[id] = row_of(id, index.kernel(id).kernel_class.kind);
   }
   std::vector<uint32_t> row_of_site(index.site_count());
   for (uint32_t site = 0; site < index.site_count(); ++site) {
-    row_of_site[site] = row_of_kernel[index.kernel_of_site(site)];
+    const uint32_t id = index.kernel_of_site(site);
+    const catalog::Kind kind = index.kind_of_site(site);
+    row_of_site[site] =
+        kind == index.kernel(id).kernel_class.kind ? row_of_kernel[id] : row_of(id, kind);
   }
   rows_.Add(process, row_of_site, phase_);
 }

@@ -74,7 +74,8 @@ void TraceIndex::ClassifyKernels(const catalog::Classifier& classifier) {
     SiteInfo& info = sites_[id];
     info.kernel = site.kernel_id() < kernels_.size() ? site.kernel_id() : 0;
     const catalog::KernelClass& kernel_class = kernels_[info.kernel].kernel_class;
-    info.kind = kernel_class.kind;
+    info.kind = site.has_library_call() ? kernel_class.kind_in_call.value_or(kernel_class.kind)
+                                        : kernel_class.kind;
     if (site.has_library_call()) {
       const auto id = static_cast<uint32_t>(calls.size() + 1);
       info.library_call =

@@ -53,6 +53,8 @@ std::optional<Kind> ParseKind(std::string_view name);
 struct KernelClass {
   Path path = Path::kUnknown;
   Kind kind = Kind::kOther;
+  // What it does within a library call that asked for a product; nothing: the same.
+  std::optional<Kind> kind_in_call;
   std::string a_dtype;  // "e4m3", "bf16", "fp16", "fp32", "tf32", "int8", ...
   std::string b_dtype;
   std::string scaling;  // "block", "tensor", "token_channel", "mx", "group", "channel", "none"

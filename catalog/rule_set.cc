@@ -101,6 +101,11 @@ absl::StatusOr<CompiledRules::CompiledRule> CompiledRules::Compile(const Rule& r
   const auto kind = KindField(rule.kind(), where);
   if (!kind.ok()) return kind.status();
   compiled.kind = *kind;
+  if (!rule.kind_in_call().empty()) {
+    const auto kind_in_call = KindField(rule.kind_in_call(), where);
+    if (!kind_in_call.ok()) return kind_in_call.status();
+    compiled.kind_in_call = *kind_in_call;
+  }
   return compiled;
 }
 
@@ -255,6 +260,7 @@ bool CompiledRules::Apply(const CompiledRule& rule, Subject& subject, Captures c
   if (!ReadGrammar(rule, subject.name, captures, &result)) return false;
   const Rule& say = *rule.rule;
   result.kind = rule.kind;
+  result.kind_in_call = rule.kind_in_call;
   result.rule = say.id();
   if (rule.path.has_value()) {
     result.path = *rule.path;

@@ -43,6 +43,7 @@ class CompiledRules : public TypeNames {
     Patterns names, exceptions;
     std::optional<Path> path;  // nothing: the owner's
     Kind kind = Kind::kOther;
+    std::optional<Kind> kind_in_call;
   };
   struct CompiledOwner {
     const OwnerRule* rule = nullptr;

@@ -9,8 +9,7 @@ import sys
 
 # At most 2% of the launches of others.
 LEAST_LAUNCHES = 500
-MAY_BE_UNKNOWN = {"torch row-wise", "flashinfer", "vllm marlin", "vllm machete", "cublas gemv torch.float32",
-                  "cublas gemv torch.float64", "cublas torch.complex64"}  # cuBLAS': products of one row as dot products
+MAY_BE_UNKNOWN = {"torch row-wise", "flashinfer", "vllm marlin", "vllm machete"}
 
 
 def key(row):
