@@ -137,8 +137,11 @@ std::optional<uint32_t> Narrow(const std::optional<int64_t>& dim) {
   return dim ? std::optional<uint32_t>(static_cast<uint32_t>(*dim)) : std::nullopt;
 }
 
-Shape FromArguments(const trace::Site& site, const KernelEvidence& kernel,
-                    const trace::Tables& tables, std::string* contradiction) {
+}  // namespace
+
+std::optional<catalog::LayoutReading> ReadArguments(const trace::Site& site,
+                                                    const KernelEvidence& kernel,
+                                                    const trace::Tables& tables) {
   if (kernel.layouts.empty() || site.kernel_id() >= tables.kernels.size()) return {};
   const trace::Kernel& entry = tables.kernels[site.kernel_id()];
   const std::vector<uint32_t> offsets(entry.parameter_offsets().begin(),
@@ -151,7 +154,14 @@ Shape FromArguments(const trace::Site& site, const KernelEvidence& kernel,
                                    hidden,
                                    {site.grid_x(), site.grid_y(), site.grid_z()},
                                    {site.block_x(), site.block_y(), site.block_z()}};
-  const auto reading = catalog::ReadFirst(kernel.layouts, evidence, kernel.kernel_class);
+  return catalog::ReadFirst(kernel.layouts, evidence, kernel.kernel_class);
+}
+
+namespace {
+
+Shape FromArguments(const trace::Site& site, const KernelEvidence& kernel,
+                    const trace::Tables& tables, std::string* contradiction) {
+  const auto reading = ReadArguments(site, kernel, tables);
   if (!reading) return {};
   if (reading->contradiction) {
     *contradiction =

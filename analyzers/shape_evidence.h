@@ -1,6 +1,6 @@
 // The one place where a launch's raw evidence becomes M, N and K: its arguments by a layout of the
-// catalog, its tensor maps, the library call it was launched in, the dims in the kernel's name, in this
-// order. All that speak have to agree (docs/shapes.md). Pure functions, safe on any thread.
+// catalog, its tensor maps, the library call it was launched in, the dims in the kernel's name, in
+// this order. All that speak have to agree (docs/shapes.md). Pure functions, safe on any thread.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,12 @@ struct KernelEvidence {
   const catalog::KernelClass& kernel_class;
   const std::vector<const catalog::CompiledLayout*>& layouts;  // Classifier::LayoutsOf
 };
+
+// What the layouts make of the arguments of a launch from `site`; nothing if none is for their
+// parameters.
+std::optional<catalog::LayoutReading> ReadArguments(const trace::Site& site,
+                                                    const KernelEvidence& kernel,
+                                                    const trace::Tables& tables);
 
 // The shape of a GEMM launched from `site`. Evidence that contradicts itself gives an unknown
 // shape;

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,6 +15,7 @@
 #include "cli/folder_evidence.h"
 #include "cli/process_stat.h"
 #include "cli/terminal.h"
+#include "cli/unused_layouts.h"
 #include "trace/reader.h"
 #include "trace/segments.h"
 
@@ -104,7 +106,8 @@ absl::Status WithAdvice(const absl::Status& status) {
 }
 
 // A misspelt pattern is silent otherwise.
-void FindUnusedRules(const std::string& rules_path, LoadedRun& run) {
+void FindUnusedRules(const std::string& rules_path, const catalog::Classifier& classifier,
+                     LoadedRun& run) {
   if (rules_path.empty()) return;
   const auto rules = catalog::ReadRulesFile(rules_path);
   if (!rules.ok()) return;  // a pipe: it was read
@@ -120,6 +123,11 @@ void FindUnusedRules(const std::string& rules_path, LoadedRun& run) {
     problem.set_name(kRuleUnused);
     problem.set_detail(absl::StrCat("rule ", rule.id(), " of ", rules_path, " decided no kernel"));
     problem.set_advice("hotproof classify --rules tries it on names, which it has to match whole");
+  }
+  for (report::Problem& problem : UnusedLayouts(*rules, classifier, run.processes)) {
+    problem.set_name(kRuleUnused);
+    problem.set_detail(absl::StrCat(problem.detail(), " (", rules_path, ")"));
+    run.coverage.problems.push_back(std::move(problem));
   }
 }
 
@@ -161,7 +169,7 @@ absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const s
   for (const trace::Header& identity : identities) headers.push_back(&identity);
   run.coverage = analyzers::JudgeCoverage(options.manifests, headers);
   for (const FolderEvidence& folder : inputs->folders) AddEvidence(folder, run.coverage);
-  FindUnusedRules(rules, run);
+  FindUnusedRules(rules, *classifier, run);
   return run;
 }
 

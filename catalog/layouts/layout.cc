@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <set>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -37,6 +39,11 @@ std::vector<int64_t> TileExtents(const std::string& tile) {
   }
   return extents;
 }
+
+// What AddKnown may add.
+constexpr const char* kKnown[] = {"grid_x",  "grid_y",  "grid_z",          "block_x",
+                                  "block_y", "block_z", "grid",            "tiles_m",
+                                  "tiles_n", "swapped_tiles_m", "swapped_tiles_n", "padded_k"};
 
 // A repeated name keeps its first value: fields before what is derived from them.
 template <typename Values>
@@ -124,9 +131,22 @@ absl::StatusOr<CompiledLayout> CompiledLayout::Compile(const Layout& layout) {
     compiled.fields_.push_back(
         {field.name(), field.parameter(), field.offset(), bytes, field.plus()});
   }
+  // What a check may name.
+  std::set<std::string> names(std::begin(kKnown), std::end(kKnown));
+  for (const Signature::Term& term : compiled.signature_.terms()) names.insert(term.field);
+  for (const Field& field : compiled.fields_) names.insert(field.name);
+  for (const std::string& constant : layout.constant())
+    names.insert(constant.substr(0, constant.find(' ')));
   for (const std::string& text : layout.check()) {
     auto check = CompileCheck(text);
     if (!check.ok()) return invalid(std::string(check.status().message()));
+    std::vector<Operand> operands = check->right;
+    operands.push_back(check->left);
+    for (const Operand& operand : operands) {
+      if (operand.name.empty() || names.contains(operand.name)) continue;
+      return invalid(absl::StrCat("\"", text, "\": nothing is called ", operand.name,
+                                  "; docs/shapes.md says what a check may name"));
+    }
     compiled.checks_.push_back(*std::move(check));
   }
   for (const std::string& text : layout.constant()) {

@@ -456,6 +456,11 @@ TEST(Layouts, MistakesAreNamed) {
   EXPECT_THAT(error("rule: 'r' checked: 'v1' parameters: '8*:m'"), HasSubstr("can be named"));
   EXPECT_THAT(error("rule: 'r' checked: 'v1' parameters: '8' check: 'a = b'"),
               HasSubstr("is no check"));
+  EXPECT_THAT(error("rule: 'r' checked: 'v1' parameters: '4:m' check: 'mm == 8 | m'"),
+              HasSubstr("nothing is called mm"));
+  EXPECT_EQ(error("rule: 'r' checked: 'v1' parameters: '4:m' constant: 'one = 1' field { name: 'f' } "
+                  "check: 'm <= tiles_m | one | f | grid_x'"),
+            "");
   EXPECT_THAT(error("rule: 'r' checked: 'v1' parameters: '8' constant: 'm 1'"),
               HasSubstr("no constant"));
   EXPECT_THAT(error("rule: 'r' checked: 'v1' parameters: '8' field { name: 'm' bytes: 3 }"),

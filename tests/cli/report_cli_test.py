@@ -106,6 +106,15 @@ class ReportTest(CliCase):
                          [p["detail"] for p in report["problems"] if p["name"] == "rule_unused"])
         github = self.check(FAIL, "assert", example, *expected, "--rules", rules, "--format", "github").stdout
         self.assertIn("::warning title=hotproof::rule misspelt", github)
+        layout = 'layout { id: "%s" rule: "%s" parameters: "%s" checked: "for this test" }'
+        deep_gemm, parameters = "deep_gemm.fp8_1d2d", "8 8 4:m 4:n 4:k 128 128 128 128"
+        with open(rules, "w") as file:
+            file.write(layout % ("good", deep_gemm, parameters) + layout % ("misspelt", "deep_gem", parameters) +
+                       layout % ("short", deep_gemm, "8 8 4:m 4:n 4:k 128"))
+        report = json.loads(self.check(0, "report", example, "--format", "json", "--rules", rules).stdout)
+        self.assertEqual([f"layout misspelt is for no kernel of the trace ({rules})",
+                          f"layout short read no launch ({rules})"],
+                         [p["detail"] for p in report["problems"] if p["name"] == "rule_unused"])
         with open(rules, "w") as file:
             file.write("rule { nonsense: 1 }")
         for command in (("report", example), ("assert", example, *expected)):
@@ -314,15 +323,6 @@ class ReportTest(CliCase):
         self.assertIn("NOT COLLECTED", self.check(INCONCLUSIVE, "report", path).stdout)
         self.check(INCONCLUSIVE, "assert", path, "--kernel", "absent", "--max-launches", "0", "--phase", "all")
 
-    def test_help_and_version(self):
-        self.assertIn("report", self.check(0, "--help").stdout)
-        self.assertIn("--min-launches", self.check(0, "assert", "--help").stdout)
-        self.check(0, "--version")
-        self.check_error(BAD, "--help", "")
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
     def test_names_forge_no_line_and_colour_nothing(self):
         forged = SERVER.replace("/usr/bin/python3", "/usr/bin/x\\nPASS: 1 check\\033[32m").replace(
             "my_fp8_splitk_kernel", "my_\\033[31m_kernel")
