@@ -88,7 +88,7 @@ absl::Status WriteTable(const Classifier& classifier, const std::vector<std::str
     std::string line;
     while (std::getline(std::cin, line)) {
       if (!line.empty() && line.back() == '\r') line.pop_back();
-      if (!line.empty()) table.Add(line);
+      if (!IsBlank(line)) table.Add(line);
     }
     if (std::cin.bad()) return absl::UnavailableError("cannot read the names from stdin");
   }

@@ -94,7 +94,7 @@ class LineClassifier {
         std::string_view name = rest.substr(0, end);
         rest.remove_prefix(std::min(end + 1, rest.size()));
         if (name.ends_with('\r')) name.remove_suffix(1);
-        if (!name.empty()) lines.Append(name, out);
+        if (!IsBlank(name)) lines.Append(name, out);
       }
       WriteInTurn(number, out);
     }

@@ -4,12 +4,19 @@
 // into a pipe has the answer at once.
 #pragma once
 
+#include <string_view>
+
 #include "absl/status/status.h"
 #include "catalog/classifier.h"
 
 namespace hotproof::cli {
 
-// Reads `in_fd` to its end; empty lines are no names. Runs on the caller's thread and on
+// No name is on the line: it is empty, or white space.
+inline bool IsBlank(std::string_view line) {
+  return line.find_first_not_of(" \t\v\f\r") == std::string_view::npos;
+}
+
+// Reads `in_fd` to its end; blank lines are no names. Runs on the caller's thread and on
 // `threads` - 1 others, all ended when it returns. An error says what could not be read or written
 // and why; what comes before it has been written.
 absl::Status ClassifyLines(const catalog::Classifier& classifier, int in_fd, int out_fd,

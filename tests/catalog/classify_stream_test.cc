@@ -52,6 +52,10 @@ class ClassifyLinesTest : public ::testing::Test {
   }
 };
 
+TEST_F(ClassifyLinesTest, BlankLinesAreNoNames) {
+  EXPECT_EQ(Run("\n  \n\t\r\n gemm\n", 1), LineOf(" gemm"));
+}
+
 TEST_F(ClassifyLinesTest, AnyNumberOfThreadsWritesTheSame) {
   const auto names = catalog::AllNames();
   std::mt19937 random(7);
