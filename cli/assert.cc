@@ -13,12 +13,16 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "analyzers/expectations.h"
+#include "catalog/kernel_class.h"
 #include "cli/assert_output.h"
+#include "cli/command_end.h"
 #include "cli/device_code.h"
 #include "cli/exit_codes.h"
 #include "cli/folder_evidence.h"
@@ -147,6 +151,14 @@ absl::StatusOr<analyzers::CompiledExpectations> Compile(const Options& options) 
   return analyzers::CompileExpectations(source);
 }
 
+// Those of all values of an enumeration up to `last`.
+template <typename Enum>
+std::string Names(Enum last, std::string_view (*name)(Enum)) {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name(static_cast<Enum>(i)));
+  return absl::StrJoin(names, " ");
+}
+
 bool WriteFile(const std::string& path, const std::string& text) {
   std::ofstream file(path);
   file << text;
@@ -181,6 +193,20 @@ bool MayBeJunit(const std::string& path) {
   return start == "<?xml";
 }
 
+// Who asks for `memory` may think of copies, of which 0 would be shown and not one counted.
+void NoteKindMemory(const analyzers::CompiledExpectations& expectations,
+                    report::AssertReport& report) {
+  const bool asked =
+      std::any_of(expectations.expect.begin(), expectations.expect.end(), [](const auto& expected) {
+        return expected.selection.kind == catalog::Kind::kMemory;
+      });
+  if (!asked) return;
+  report.add_notes(
+      "kind memory is kernels that only move data: copies and memsets that the program asks of CUDA "
+      "are no launches and not counted");
+  report.add_warnings(report.notes(report.notes_size() - 1));
+}
+
 bool AsksForTimes(const analyzers::CompiledExpectations& expectations) {
   return std::any_of(expectations.expect.begin(), expectations.expect.end(),
                      [](const auto& expectation) { return expectation.time_share.has_value(); });
@@ -201,6 +227,9 @@ absl::StatusOr<report::AssertReport> Check(const analyzers::CompiledExpectations
       report.add_notes(absl::StrCat(problem.detail(), ": ", problem.advice()));
       report.add_warnings(report.notes(report.notes_size() - 1));
     }
+    NoteKindMemory(expectations, report);
+    for (const report::Problem& problem : CommandsThatFailed(paths))
+      report.add_notes(absl::StrCat(problem.detail(), ": ", problem.advice()));
     // Where folders below hold traces, which.
     if (run.processes.empty() && run.coverage.missing.empty()) {
       const report::Problem problem = NoTraceFound(paths);
@@ -358,7 +387,10 @@ CLI::App* AddAssert(CLI::App& app, int& exit_code) {
   command->add_option("--format", options->format, "How to print the result")
       ->check(CLI::IsMember({"text", "json", "github"}))
       ->capture_default_str();
-  command->footer("Exit code: 0 PASS, 1 FAIL, 3 INCONCLUSIVE, 2 bad usage or unreadable input.");
+  command->footer(absl::StrCat(
+      "Paths: ", Names(catalog::Path::kOther, catalog::PathName), "\n",
+      "Kinds: ", Names(catalog::Kind::kElementwise, catalog::KindName), " any\n",
+      "Exit code: 0 PASS, 1 FAIL, 3 INCONCLUSIVE, 2 bad usage or unreadable input."));
   command->callback([options, &exit_code] { exit_code = Run(*options); });
   return command;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzers/report.h"
+#include "cli/command_end.h"
 #include "cli/exit_codes.h"
 #include "cli/load_run.h"
 #include "cli/option_checks.h"
@@ -54,6 +55,8 @@ int Run(const Options& options) {
     return kInconclusive;
   }
   if (run->processes.empty()) *report.add_problems() = NoTraceFound(options.paths);
+  for (const report::Problem& problem : CommandsThatFailed(options.paths))
+    *report.add_problems() = problem;
   if (options.by == "range" && report.ranges_size() == 0) AddNoRange(&report);
   if (json) {
     std::cout << render::ToJson(report);

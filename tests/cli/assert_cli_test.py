@@ -218,6 +218,27 @@ class AssertTest(CliCase):
         self.check_error(BAD, "--expect-processes: takes a whole number", "assert", traces,
                          "--expect-processes", "4294967296")
 
+    def test_copies_are_no_launches_and_that_is_said(self):
+        never = "assert", self.write(SERVER + MANIFEST), "--max-launches", "0", "--kind"
+        self.assertIn("note  kind memory is kernels that only move data", self.check(PASS, *never, "memory").stdout)
+        self.assertIn("::warning title=hotproof::kind memory is kernels",
+                      self.check(PASS, *never, "memory", "--format", "github").stdout)
+        self.assertNotIn("kind memory", self.check(PASS, *never, "norm").stdout)
+
+    def test_a_command_that_failed_is_said_and_changes_no_verdict(self):
+        never = "--kernel", "absent", "--max-launches", "0"
+        for code, words in ((139, "exit code 139 (signal 11)"), (1, "exit code 1:"), (143, None), (0, None)):
+            with self.subTest(code=code):
+                traces = self.write(SERVER + MANIFEST.replace("finished: true", f"finished: true exit_code: {code}"))
+                text = self.check(PASS, "assert", traces, *never).stdout
+                problems = json.loads(self.check(0, "report", traces, "--format", "json").stdout)["problems"]
+                failed = [problem for problem in problems if problem["name"] == "command_failed"]
+                self.assertEqual(len(failed), int(words is not None))
+                if words:
+                    self.assertIn("note  the command of this run ended with " + words, text)
+                else:
+                    self.assertNotIn("the command of this run", text)
+
     def test_any_process_may_be_the_one_that_was_not_seen(self):
         self.check(INCONCLUSIVE, "assert", self.write(SERVER + UNTRACED), "--path", "flashinfer",
                    "--processes", "any", "--max-launches", "5")

@@ -351,3 +351,14 @@ class ReportTest(CliCase):
         self.check_error(BAD, "there is no option --foo", "classify", "--foo")
         self.check_error(BAD, "there is no option --foo", "run", "--foo")
 
+    def test_help_and_version(self):
+        self.assertIn("report", self.check(0, "--help").stdout)
+        text = self.check(0, "assert", "--help").stdout
+        for words in ("--min-launches", "Paths: unknown cublaslt", "Kinds: other gemm", "elementwise any"):
+            self.assertIn(words, text)
+        self.check(0, "--version")
+        self.check_error(BAD, "--help", "")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
