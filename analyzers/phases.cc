@@ -1,6 +1,11 @@
 #include "analyzers/phases.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "trace/format.h"
 
 namespace hotproof::analyzers {
@@ -9,6 +14,24 @@ namespace {
 bool IsReplay(const trace::SnapshotTable& snapshot) {
   return snapshot.reason == trace::SNAPSHOT_REASON_FIRST_REPLAY ||
          snapshot.reason == trace::SNAPSHOT_REASON_REPLAY_AFTER_CAPTURE;
+}
+
+// " (marks with other labels: 'Steady')", for one may be a slip; "" if there are none.
+std::string OtherMarks(const trace::Tables& tables) {
+  constexpr size_t kMostNamed = 3;
+  std::vector<std::string> labels;
+  for (const trace::SnapshotTable& snapshot : tables.snapshots) {
+    const std::string label = absl::StrCat("'", snapshot.label, "'");
+    if (snapshot.reason == trace::SNAPSHOT_REASON_MARK &&
+        std::find(labels.begin(), labels.end(), label) == labels.end()) {
+      labels.push_back(label);
+    }
+  }
+  if (labels.empty()) return "";
+  const size_t more = labels.size() > kMostNamed ? labels.size() - kMostNamed : 0;
+  labels.resize(labels.size() - more);
+  return absl::StrCat(" (marks with other labels: ", absl::StrJoin(labels, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "", ")");
 }
 
 }  // namespace
@@ -36,6 +59,7 @@ Phases FindPhases(const trace::Tables& tables) {
   if (boundary == nullptr) {
     phases.detail = replays == 0 ? "no graph replay and no steady mark"
                                  : "no graph replay after the last capture and no steady mark";
+    phases.detail += OtherMarks(tables);
     return phases;
   }
   phases.phased = true;
@@ -51,6 +75,7 @@ Phases FindPhases(const trace::Tables& tables) {
   } else {
     phases.detail = "at the first graph replay";
   }
+  if (mark == nullptr) phases.detail += OtherMarks(tables);
   return phases;
 }
 

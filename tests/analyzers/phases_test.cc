@@ -63,6 +63,19 @@ TEST(Phases, AMarkDecides) {
   EXPECT_EQ(FindPhases(TablesWith(reasons, "something else")).correlation_id, 30u);
 }
 
+TEST(Phases, MarksWithOtherLabelsAreNamedWhereNoneDecides) {
+  EXPECT_EQ(FindPhases(TablesWith({SNAPSHOT_REASON_MARK, SNAPSHOT_REASON_MARK}, "Steady")).detail,
+            "no graph replay and no steady mark (marks with other labels: 'Steady')");
+  EXPECT_EQ(FindPhases(TablesWith({SNAPSHOT_REASON_MARK, SNAPSHOT_REASON_FIRST_REPLAY}, "steady ")).detail,
+            "at the first graph replay (marks with other labels: 'steady ')");
+  trace::Tables tables = TablesWith(std::vector(5, SNAPSHOT_REASON_MARK), "a");
+  for (size_t i = 0; i < 5; ++i) tables.snapshots[i].label += std::to_string(i);
+  EXPECT_EQ(FindPhases(tables).detail,
+            "no graph replay and no steady mark (marks with other labels: 'a0', 'a1', 'a2' and 2 more)");
+  tables.snapshots[4].label = "steady";
+  EXPECT_EQ(FindPhases(tables).detail, "at the steady mark");
+}
+
 TEST(Phases, TheLastOfSeveralMarksDecides) {
   EXPECT_EQ(FindPhases(TablesWith({SNAPSHOT_REASON_MARK, SNAPSHOT_REASON_MARK})).correlation_id,
             20u);
