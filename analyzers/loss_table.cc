@@ -171,7 +171,8 @@ constexpr LossKind kTable[] = {
            "ask for launches, which are counted, or let the process end by itself")),
     Of(Finding::kNoRecords,
        Row("no_records", ERROR, kTimes, "kernels were launched but no execution was recorded",
-           "hotproof doctor shows whether CUPTI may collect here")),
+           "if the process left by os._exit or a signal within its first second, let it end by exit; "
+           "else hotproof doctor --probe shows whether CUPTI may collect here")),
     Of(Finding::kUntimedRecords,
        Row("untimed_records", WARNING, kTimes, "CUPTI lost the timestamps: counted, not timed",
            "ask for launches, which are counted")),
@@ -187,7 +188,7 @@ constexpr LossKind kTable[] = {
                                         "launches of graph nodes whose kernel is unknown")),
     Of(Finding::kCountersFromChunks,
        Row("counters_from_chunks", WARNING, kBoth,
-           "the counter file is missing and the process did not end cleanly",
+           "the counter file is missing, and the trace is damaged or was not closed at the end",
            "keep the .hpc file beside its .hpt")),
     Of(Finding::kCountersDisagree,
        Row("counters_disagree", ERROR, kBoth, "counters and trace contradict each other")),
