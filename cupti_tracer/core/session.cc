@@ -46,7 +46,7 @@ void Session::Start(Config config, std::string chained_injection) {
   session->collection_->file.SetRotation(session->config_.rotation);
   session->WriteHeader();
   if (!session->config_.rotation_error.empty()) {
-    session->SayOnce(session->config_.rotation_error + " is no number; files are not rotated by it");
+    session->SayOnce(session->config_.rotation_error + " is no whole number; it counts as not set");
   }
   if (!session->config_.mode_error.empty()) {
     session->SayOnce("HOTPROOF_MODE=" + session->config_.mode_error +

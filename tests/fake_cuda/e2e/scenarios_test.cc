@@ -359,6 +359,15 @@ TEST(Scenario, AWrongWordForWhatToRecordIsSaid) {
   EXPECT_EQ(6u, ReadTraces(directory)[0].Recorded());
 }
 
+TEST(Scenario, ALimitThatIsNoNumberIsSaid) {
+  const std::string directory = NewDirectory();
+  RunOptions options = {.out_directory = directory};
+  options.environment["HOTPROOF_KEEP_BYTES"] = "-1";
+  const RunResult run = RunProgram({Probe(), "operations"}, options);
+  EXPECT_EQ(0, run.code);
+  EXPECT_EQ("hotproof: HOTPROOF_KEEP_BYTES=-1 is no whole number; it counts as not set\n", run.errors);
+}
+
 // Each process's device counts what the tracer says was asked.
 TEST(Scenario, CountingKernelsAgree) {
   for (const char* scenario : {"plain", "pdl", "streams4", "threads4", "graphs"}) {
