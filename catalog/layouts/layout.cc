@@ -41,9 +41,9 @@ std::vector<int64_t> TileExtents(const std::string& tile) {
 }
 
 // What AddKnown may add.
-constexpr const char* kKnown[] = {"grid_x",  "grid_y",  "grid_z",          "block_x",
-                                  "block_y", "block_z", "grid",            "tiles_m",
-                                  "tiles_n", "swapped_tiles_m", "swapped_tiles_n", "padded_k"};
+constexpr const char* kKnown[] = {
+    "grid_x", "grid_y",  "grid_z",  "block_x",         "block_y",         "block_z",
+    "grid",   "tiles_m", "tiles_n", "swapped_tiles_m", "swapped_tiles_n", "padded_k"};
 
 // A repeated name keeps its first value: fields before what is derived from them.
 template <typename Values>
