@@ -20,8 +20,7 @@ struct KernelAttributes {
 };
 
 struct LaunchDescription : KernelAttributes {
-  // Member by member: g++ clears the whole with `rep stos`, a third of a repeated launch's
-  // callback.
+  // Member by member: g++ would clear the whole by `rep stos`, what is set right after it included.
   LaunchDescription() {}
 
   CUfunction function = nullptr;

@@ -4,10 +4,12 @@ stand-in do for any such client), and under the tracer; in both modes.
 
 Usage: launch_cost.py BUILD [ROUNDS]
 Prints for each kind of launch the smallest of ROUNDS interleaved rounds in ns (other work on the machine
-only ever adds), then what the tracer adds to the bare program and to the idle client.
+only ever adds), then what the tracer adds to the bare program and to the idle client: by the smallest, and the
+median of what it added in each round, whose runs were made under the same load.
 """
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -44,8 +46,10 @@ def main():
           *(f"{f'{name} - {base}':>19}" for name, base in ADDS))
     for launch in rounds[0]["bare"]:
         least = {name: min(r[name][launch] for r in rounds) for name in RUNS}
+        added = [(least[name] - least[base], statistics.median(r[name][launch] - r[base][launch] for r in rounds))
+                 for name, base in ADDS]
         print(f"{launch:18}", *(f"{least[name]:11.0f}" for name in RUNS),
-              *(f"{least[name] - least[base]:19.0f}" for name, base in ADDS))
+              *(f"{f'{by_least:.0f}, {median:.0f}':>19}" for by_least, median in added))
 
 
 if __name__ == "__main__":
