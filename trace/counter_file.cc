@@ -58,13 +58,9 @@ absl::StatusOr<CounterFile> ReadCounters(const std::string& path) {
           graph_bytes) {
     return absl::DataLossError(absl::StrCat(path, ": cannot be read to its end"));
   }
-  if (checked) {
-    const bool header_whole =
-        TakeCounts({&header.records_written, 1}) & TakeCounts({&header.launches_refused, 1});
-    const bool slots_whole = TakeCounts(result.values.sites) & TakeCounts(result.values.graphs);
-    if (!header_whole || !slots_whole) {
-      return absl::DataLossError(absl::StrCat(path, ": damaged: it holds what no count is kept as"));
-    }
+  if (checked && !(TakeCounts({&header.records_written, 1}) && TakeCounts({&header.launches_refused, 1}) &&
+                   TakeCounts(result.values.sites) && TakeCounts(result.values.graphs))) {
+    return absl::DataLossError(absl::StrCat(path, ": damaged: it holds what no count is kept as"));
   }
   return result;
 }
