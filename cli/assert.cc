@@ -35,6 +35,8 @@
 namespace hotproof::cli {
 namespace {
 
+constexpr char kGithub[] = "github";
+
 struct Options {
   std::vector<std::string> paths;
   std::string rules;
@@ -181,6 +183,7 @@ int ExitCode(report::AssertReport::Verdict verdict) {
 // one's.
 int BadInput(const Options& options, const std::string& what) {
   PrintError(what);
+  if (options.format == kGithub) std::cout << ErrorAsGithub(what);
   if (!options.junit_file.empty()) WriteFile(options.junit_file, ErrorAsJunit(what));
   return kBadInput;
 }
@@ -265,7 +268,7 @@ int Run(const Options& options) {
   const report::AssertReport& report = *checked;
   if (options.format == "json") {
     std::cout << render::ToJson(report);
-  } else if (options.format == "github") {
+  } else if (options.format == kGithub) {
     std::cout << AssertAsGithub(report);
   } else {
     const TerminalStyle style = StdoutStyle();
@@ -274,8 +277,10 @@ int Run(const Options& options) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (!options.junit_file.empty() &&
       !WriteFile(options.junit_file, AssertAsJunit(report, took.count()))) {
-    PrintError(
-        absl::StrCat("cannot write ", options.junit_file, "; check its folder and free space"));
+    const std::string what =
+        absl::StrCat("cannot write ", options.junit_file, "; check its folder and free space");
+    PrintError(what);
+    if (options.format == kGithub) std::cout << ErrorAsGithub(what);
     return kBadInput;
   }
   return ExitCode(report.verdict());
@@ -284,13 +289,16 @@ int Run(const Options& options) {
 }  // namespace
 
 void WrongUsageOfAssert(int argc, const char* const* argv, const std::string& what) {
-  const std::string flag = "--junit";
   for (int i = 1; i < argc && std::string(argv[i]) != "--"; ++i) {
-    const std::string argument = argv[i];
-    std::string path;
-    if (argument == flag && i + 1 < argc && argv[i + 1][0] != '-') path = argv[i + 1];
-    if (argument.starts_with(flag + "=")) path = argument.substr(flag.size() + 1);
+    // What is given to `flag` here; "" where it is another argument.
+    const auto given = [&](const std::string& flag) -> std::string {
+      const std::string argument = argv[i];
+      if (argument == flag && i + 1 < argc && argv[i + 1][0] != '-') return argv[i + 1];
+      return argument.starts_with(flag + "=") ? argument.substr(flag.size() + 1) : "";
+    };
+    const std::string path = given("--junit");
     if (!path.empty() && MayBeJunit(path)) WriteFile(path, ErrorAsJunit(what));
+    if (given("--format") == kGithub) std::cout << ErrorAsGithub(what);
   }
 }
 

@@ -11,7 +11,8 @@ namespace hotproof::cli {
 CLI::App* AddAssert(CLI::App& app, int& exit_code);
 
 // What main() does of a command line for `assert` that does not parse, beside printing `what`: says so in
-// the JUnit file, if one is named, so that one of an earlier run is not taken for this one's.
+// the JUnit file, if one is named, so that one of an earlier run is not taken for this one's, and to GitHub,
+// if its format is asked for.
 void WrongUsageOfAssert(int argc, const char* const* argv, const std::string& what);
 
 }  // namespace hotproof::cli

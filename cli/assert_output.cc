@@ -141,6 +141,10 @@ std::string AssertAsGithub(const AssertReport& report) {
   return text + AssertAsText(report, false);
 }
 
+std::string ErrorAsGithub(const std::string& what) {
+  return absl::StrCat("::error title=hotproof BAD_INPUT::", GithubEscape(what), "\n");
+}
+
 std::string AssertAsJunit(const AssertReport& report, double seconds) {
   Suite suite;
   suite.tests = report.checks_size();

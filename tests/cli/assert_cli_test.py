@@ -84,6 +84,20 @@ class AssertTest(CliCase):
         os.remove(os.path.join(traces, "trace-812.hpc"))
         self.check(INCONCLUSIVE, "assert", traces, "--path", "flashinfer", "--launches", "256")
 
+    def test_assert_does_not_believe_damaged_counters(self):
+        traces = self.write(SERVER)
+        flags = "assert", traces, "--path", "flashinfer", "--launches", "256"
+        self.check(PASS, *flags)
+        counters = os.path.join(traces, "trace-812.hpc")
+        with open(counters, "rb") as file:
+            whole = file.read()
+        for at in range(4096, len(whole), 5):
+            with open(counters, "wb") as file:
+                file.write(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
+            out = self.check(INCONCLUSIVE, *flags).stdout
+            self.assertIn("LOWER BOUND: the counters cannot be used: " + counters + ": damaged", out)
+            self.assertNotIn("counter file is missing", out)
+
     def test_assert_expect_file(self):
         traces = self.write(SERVER)
         good = os.path.join(self.folder, "good.textproto")
@@ -208,6 +222,17 @@ class AssertTest(CliCase):
         self.check(BAD, "assert", traces, "--frob", "--junit", other)
         with open(other) as file:
             self.assertEqual(file.read(), "no JUnit")
+
+    def test_bad_input_is_an_annotation_on_github(self):
+        traces = self.write(SERVER)
+        good = "assert", traces, "--path", "flashinfer", "--launches", "256"
+        for wrong, what in ((["--format", "github", "--kind", "gem"], "kind 'gem' is unknown"),
+                            (["--format=github", "--frob"], "--frob"), (["--format", "github", "--min-launches", "-1"], "--min-launches")):
+            with self.subTest(wrong=wrong):
+                [line] = self.check(BAD, *good, *wrong).stdout.splitlines()
+                self.assertTrue(line.startswith("::error title=hotproof BAD_INPUT::"), line)
+                self.assertIn(what, line)
+        self.assertEqual(self.check(BAD, *good, "--frob").stdout, "")
 
     def test_an_unset_variable_is_no_expectation(self):
         traces = self.write(SERVER)
