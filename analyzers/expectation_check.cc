@@ -105,11 +105,18 @@ class Checker {
  private:
   void CheckLaunches() {
     const Bounds& bounds = expectation_.bounds;
-    report::Check& check = Add(AskLaunches(expectation_), DecideLaunches(bounds, tally_.selected),
+    const Verdict decided = DecideLaunches(bounds, tally_.selected);
+    // A phase in which nothing ran at all says nothing of what does not run in it.
+    const bool empty = decided == report::AssertReport::PASS && tally_.all_launches == 0;
+    report::Check& check = Add(AskLaunches(expectation_), empty ? kInconclusive : decided,
                                Known(absl::StrCat(tally_.selected.launches)));
     if (tally_.selected.evidence != Evidence::kNone)
       check.set_got_value(Number(tally_.selected.launches));
     Why why = tally_.why_counts;
+    if (empty) {
+      why.Add("no kernel at all was launched in this phase",
+              "use --phase all, or trace until the program has served", "no_launch");
+    }
     AddPossible(tally_.selected.possible, "may belong to it", &why);
     Explain(why, &check);
     const bool too_many = bounds.max && tally_.selected.launches > *bounds.max;

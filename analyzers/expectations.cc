@@ -305,8 +305,8 @@ class Judge {
     const bool asked = std::any_of(
         expectations_.expect.begin(), expectations_.expect.end(), [](const auto& expectation) {
           const Selection& selection = expectation.selection;
-          return (selection.kind == catalog::Kind::kGemm &&
-                  (expectation.bounds.max || expectation.per_replay)) ||
+          return expectation.per_replay ||
+                 (selection.kind == catalog::Kind::kGemm && expectation.bounds.max) ||
                  (selection.WholeKind() == catalog::Kind::kGemm && expectation.share);
         });
     if (!asked) return;
@@ -319,6 +319,41 @@ class Judge {
     report_.add_notes(absl::StrCat(launches,
                                    " launches of kernels of unknown kind are not taken for GEMMs: "
                                    "hotproof report lists them as kind other"));
+  }
+
+  // Graphs that fell back to a kernel that nothing is known of are not among those that are looked at.
+  void WarnOfOtherGraphs() {
+    const auto asked = std::find_if(expectations_.expect.begin(), expectations_.expect.end(),
+                                    [](const auto& expectation) { return expectation.per_replay; });
+    if (asked == expectations_.expect.end()) return;
+    uint64_t graphs = 0, replays = 0;
+    for (const ProcessAnalysis* process : launched_) {
+      const Tally tally = TallyIn(*asked, *process);
+      graphs += tally.other_graphs;
+      replays += tally.other_replays;
+    }
+    if (graphs == 0) return;
+    Warn(absl::StrCat(replays, " replays of ", graphs, graphs == 1 ? " graph" : " graphs",
+                      " were not looked at: they launch no known GEMM, but kernels of unknown kind (a rule "
+                      "makes those GEMMs: docs/catalog.md)"));
+  }
+
+  // GEMMs of a path that nobody knows count as not of the path that is asked for.
+  void WarnOfUnknownPaths() {
+    const bool asked = std::any_of(
+        expectations_.expect.begin(), expectations_.expect.end(), [](const auto& expectation) {
+          return expectation.selection.path.value_or(catalog::Path::kUnknown) != catalog::Path::kUnknown;
+        });
+    if (!asked) return;
+    Selection unknown;
+    unknown.kind = catalog::Kind::kGemm;
+    unknown.path = catalog::Path::kUnknown;
+    uint64_t launches = 0;
+    for (const ProcessAnalysis* process : launched_)
+      launches += TallyOf(unknown, *process, expectations_.phase).selected.launches;
+    if (launches == 0) return;
+    Warn(absl::StrCat(launches, " launches of GEMMs are of path unknown: a kernel of your own gets its path by a "
+                      "rule (docs/catalog.md), or is asked for by --kernel"));
   }
 
   // What was named and ran nowhere may be a slip: 'never' would pass.
@@ -344,6 +379,8 @@ class Judge {
     for (const CompiledExpectation& expectation : expectations_.expect)
       AddHints(expectation.selection);
     NoteUnknownKinds();
+    WarnOfOtherGraphs();
+    WarnOfUnknownPaths();
     if (coverage_.state == report::Process::NOT_CHECKED) {
       Warn("coverage not checked: no manifest of hotproof run, so a process that left no trace is not "
            "known of (--expect-processes N counts those that did)");

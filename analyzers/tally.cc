@@ -64,26 +64,32 @@ Why WhyUncertain(const ProcessAnalysis& process, PhaseChoice phase, bool of_time
   return why;
 }
 
-// What each replayed graph launches of the selection; only those that launch a GEMM or some of it.
-std::vector<PerReplay> ReplaysOf(const ProcessAnalysis& process, PhaseChoice phase,
-                                 const std::vector<Membership>& of_slot) {
+// What each replayed graph launches of the selection.
+void AddReplays(const ProcessAnalysis& process, PhaseChoice phase,
+                const std::vector<Membership>& of_slot, Tally* tally) {
   const TraceIndex& index = *process.index;
-  std::vector<PerReplay> graphs;
   for (uint32_t graph = 1; graph < index.tables().graphs.size(); ++graph) {
     const uint32_t first = index.first_slot_of_graph(graph),
                    end = index.first_slot_of_graph(graph + 1);
     PerReplay of_graph;
-    bool forward = false;
+    bool forward = false, unknown = false;
     for (uint32_t slot = first; slot < end; ++slot) {
       of_graph.selected += of_slot[slot] == Membership::kIn;
       of_graph.possible += of_slot[slot] == Membership::kPossible;
-      forward |= index.kind_of_site(index.site_of_slot(slot)) == catalog::Kind::kGemm;
+      const catalog::Kind kind = index.kind_of_site(index.site_of_slot(slot));
+      forward |= kind == catalog::Kind::kGemm;
+      unknown |= kind == catalog::Kind::kOther;
     }
     if (first < end) of_graph.replays = LaunchesIn(process, first, phase);
     forward |= of_graph.selected + of_graph.possible > 0;
-    if (forward && of_graph.replays > 0) graphs.push_back(of_graph);
+    if (of_graph.replays == 0) continue;
+    if (forward) {
+      tally->graphs.push_back(of_graph);
+    } else if (unknown) {
+      ++tally->other_graphs;
+      tally->other_replays += of_graph.replays;
+    }
   }
-  return graphs;
 }
 
 void AddRan(const Ran& more, Ran* ran) {
@@ -135,6 +141,7 @@ void Tally::Add(const Tally& other) {
   steady += other.steady;
   warmup += other.warmup;
   captured += other.captured;
+  all_launches += other.all_launches;
   AddRan(other.ran_selected, &ran_selected);
   AddRan(other.ran_in_share, &ran_in_share);
   AddRan(other.ran_beside_share, &ran_beside_share);
@@ -169,6 +176,7 @@ Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseC
     const uint64_t launches = LaunchesIn(process, slot, phase);
     const auto exclusive_ns = static_cast<double>(TimesIn(process, slot, phase).exclusive_ns);
     tally.all_ns += exclusive_ns;
+    tally.all_launches += launches;
     const auto add_to = [&](std::vector<Ran>& ran) {
       Ran& of_kernel = ran[index.kernel_of_site(site)];
       of_kernel.launches += launches;
@@ -219,7 +227,7 @@ Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseC
   tally.ran_in_share = ByName(index, in_share);
   tally.ran_beside_share = ByName(index, beside_share);
   tally.ran_beside = ByName(index, beside);
-  tally.graphs = ReplaysOf(process, phase, of_slot);
+  AddReplays(process, phase, of_slot, &tally);
   return tally;
 }
 

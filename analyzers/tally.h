@@ -33,9 +33,12 @@ struct Tally {
   PhaseChoice phase = PhaseChoice::kSteady;
   bool phased = true;
   uint64_t steady = 0, warmup = 0, captured = 0;
+  uint64_t all_launches = 0;  // of any kernel, in the phase asked for
   Why why_counts, why_times;
   // Of the graphs that were replayed in the phase and hold a GEMM or one of the selected launches.
   std::vector<PerReplay> graphs;
+  // Of those that were replayed and hold neither, but kernels of unknown kind.
+  uint64_t other_graphs = 0, other_replays = 0;
   // By the kernels' names: what was selected, what of it counts in the share, and what else is in
   // the whole of the share and of all GPU time.
   RanByName ran_selected, ran_in_share, ran_beside_share, ran_beside;

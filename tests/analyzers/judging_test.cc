@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tests/analyzers/assert_helpers.h"
 
 namespace hotproof::tests {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Assert, CapturedIsNotLaunched) {
   const AssertReport report =
@@ -285,6 +287,35 @@ TEST(Assert, NoAdviceThatWasFollowedOrDoesNotHelp) {
                                      step { launch { site: 1 times: 3 } })");
   const report::Check replay = Check(eager, per_replay + " phase: ALL").checks(0);
   EXPECT_THAT(replay.advice(), testing::AllOf(HasSubstr("ask for --launches"), not_all_again));
+}
+
+TEST(Assert, APhaseInWhichNothingRanSaysNothing) {
+  const std::string run = Trace(R"(kernel { id: 1 name: "k" } site { id: 1 kernel_id: 1 }
+                                   step { launch { site: 1 times: 3 } }
+                                   step { snapshot { reason: SNAPSHOT_REASON_MARK label: "steady" } })");
+  const AssertReport never = Check(run, R"(expect { kernel: "absent" max_launches: 0 })");
+  EXPECT_EQ(never.verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(never.checks(0).reason(), HasSubstr("no kernel at all"));
+  EXPECT_THAT(never.checks(0).advice(), HasSubstr("--phase all"));
+  EXPECT_EQ(Check(run, R"(expect { kernel: "k" min_launches: 1 })").verdict(), AssertReport::FAIL);
+  EXPECT_EQ(Check(run, R"(expect { kernel: "absent" max_launches: 0 } phase: ALL)").verdict(),
+            AssertReport::PASS);
+}
+
+TEST(Assert, WhatMayBeMeantAndIsNotKnownIsSaid) {
+  const auto warnings = [](const std::string& run, const std::string& expectation) {
+    const AssertReport report = Check(Trace(run), "expect { " + expectation + " }");
+    return absl::StrJoin(report.warnings(), "; ");
+  };
+  const char* const per_replay = "kernel: 'swapAB' launches_per_replay: 2";
+  EXPECT_THAT(warnings(kServer, per_replay), Not(HasSubstr("replays of")));
+  EXPECT_THAT(warnings(std::string(kServer) + "step { launch { graph: 2 times: 90 } }", per_replay),
+              HasSubstr("90 replays of 1 graph were not looked at"));
+  const std::string own = std::string(kServer) + R"(
+    kernel { id: 5 name: "my_fp8_gemm" } site { id: 5 kernel_id: 5 } step { launch { site: 5 times: 40 } })";
+  EXPECT_THAT(warnings(own, "path: 'custom' max_launches: 0"), HasSubstr("40 launches of GEMMs are of path unknown"));
+  EXPECT_THAT(warnings(kServer, "path: 'custom' max_launches: 0"), Not(HasSubstr("path unknown")));
+  EXPECT_THAT(warnings(own, "kernel: 'absent' max_launches: 0"), Not(HasSubstr("path unknown")));
 }
 
 TEST(Assert, KernelsOfUnknownKindAreSaidNotToBeGemms) {
