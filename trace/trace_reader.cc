@@ -34,7 +34,10 @@ absl::Status ReadColumns(std::span<const std::unique_ptr<File>> files, const Col
                          ReadBuffers& buffers) {
   const File& file = *files[place.file];
   const auto bytes = static_cast<size_t>(place.size_bytes);
-  if (buffers.frame.size() < bytes) buffers.frame.resize(bytes);
+  if (buffers.frame.size() < bytes) {
+    buffers.frame.clear();  // what it held is not copied
+    buffers.frame.resize(bytes + bytes / 8);
+  }
   if (file.ReadAt(place.offset_bytes, buffers.frame.data(), bytes) != bytes ||
       !buffers.decoder.Decode({buffers.frame.data(), bytes}, kMaxColumnsBytes)) {
     return absl::DataLossError("columns cannot be decompressed");
