@@ -127,15 +127,18 @@ class Asides {
   // What was named and ran nowhere may be a slip: 'never' would pass.
   void AddHints(const Selection& selection) {
     const Hint hint = HintFor(selection, launched_);
-    if (hint.text.empty()) return;
+    if (hint.text.empty() || Has(report_->notes(), hint.text)) return;
     report_->add_notes(hint.text);
     if (hint.warns) report_->add_warnings(hint.text);
   }
 
+  static bool Has(const auto& texts, const std::string& text) {
+    return std::find(texts.begin(), texts.end(), text) != texts.end();
+  }
+
   // Once, whichever of the expectations it is of.
   void Warn(const std::string& text) {
-    const auto& said = report_->warnings();
-    if (std::find(said.begin(), said.end(), text) != said.end()) return;
+    if (Has(report_->warnings(), text)) return;
     report_->add_notes(text);
     report_->add_warnings(text);
   }

@@ -25,7 +25,7 @@ absl::StatusOr<trace::Manifest> LoadManifest(const std::string& path);
 
 struct Coverage {
   report::Process::Coverage state = report::Process::NOT_CHECKED;  // of the run: never MISSING
-  std::vector<trace::Process> missing;  // GPU processes without a trace; pid 0: a folder without any
+  std::vector<trace::Process> missing;  // GPU processes without a trace, folders without any
   // Without a GPU until `hotproof run` ended, and running then: what they did later is not known.
   std::vector<trace::Process> still_running;
   std::vector<report::Problem> problems;
@@ -39,7 +39,8 @@ Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
 
 bool IsStillRunning(const std::vector<trace::Manifest>& manifests, const trace::Header& header);
 
-// Of a folder that was named as one of several.
+// Of those missing: a folder that was named as one of several, not a process.
+inline bool IsFolder(const trace::Process& missing) { return !missing.gpu(); }
 std::string NoTraceOf(const std::string& folder);
 inline constexpr char kNoTraceInAdvice[] =
     "name the folders of runs that were traced alone; where it was run under hotproof run, hotproof "

@@ -47,7 +47,7 @@ bool Launched(const ProcessAnalysis& process) {
 // Why nothing is known of that one.
 Why MissingWhy(const trace::Process& missing) {
   const LossKind& kind = LossOf(Finding::kNoTrace);
-  const bool is_folder = missing.pid() == 0;
+  const bool is_folder = IsFolder(missing);
   return {is_folder ? NoTraceOf(missing.executable()) : kind.meaning,
           is_folder ? kNoTraceInAdvice : kind.advice,
           {kind.name}};
@@ -57,7 +57,7 @@ Why CoverageGap(const Coverage& coverage) {
   Why gap;
   std::vector<std::string> missing, running;
   for (const trace::Process& process : coverage.missing) {
-    if (process.pid() != 0) {
+    if (!IsFolder(process)) {
       missing.push_back(absl::StrCat("pid ", process.pid()));
       continue;
     }

@@ -63,15 +63,18 @@ Hint OfShape(Selection::NxK wanted, std::span<const ProcessAnalysis* const> proc
 }
 
 Hint OfKernel(const Selection& selection, std::span<const ProcessAnalysis* const> processes) {
-  std::map<std::string, uint64_t> ran;
-  bool matches = false;
+  std::map<const KernelInfo*, uint64_t> launched;
   ForEachLaunched(processes, [&](const TraceIndex& index, uint32_t site, uint64_t launches) {
-    const KernelInfo& kernel = index.kernel(index.kernel_of_site(site));
-    matches |= RE2::PartialMatch(kernel.name, *selection.kernel) ||
-               RE2::PartialMatch(kernel.canonical, *selection.kernel);
-    ran[kernel.canonical] += launches;
+    launched[&index.kernel(index.kernel_of_site(site))] += launches;
   });
-  if (matches) return {};
+  std::map<std::string, uint64_t> ran;
+  for (const auto& [kernel, launches] : launched) {
+    if (RE2::PartialMatch(kernel->name, *selection.kernel) ||
+        RE2::PartialMatch(kernel->canonical, *selection.kernel)) {
+      return {};
+    }
+    ran[kernel->canonical] += launches;
+  }
   std::vector<std::string> names;
   std::vector<uint64_t> weights;
   for (const auto& [name, launches] : ran) {

@@ -171,7 +171,7 @@ constexpr LossKind kTable[] = {
            "ask for launches, which are counted, or let the process end by itself")),
     Of(Finding::kNoRecords,
        Row("no_records", ERROR, kTimes, "kernels were launched but no execution was recorded",
-           "if the process left by os._exit or a signal within its first second, let it end by exit; "
+           "if the process left by os._exit or a signal within a quarter of a second, let it end by exit; "
            "else hotproof doctor --probe shows whether CUPTI may collect here")),
     Of(Finding::kUntimedRecords,
        Row("untimed_records", WARNING, kTimes, "CUPTI lost the timestamps: counted, not timed",

@@ -172,7 +172,7 @@ void AddMissing(const trace::Process& missing, report::Report* report) {
   process->set_coverage(report::Process::MISSING);
   process->set_phase("unphased");
   const LossKind& kind = LossOf(Finding::kNoTrace);
-  const std::string why = missing.pid() == 0 ? NoTraceOf(missing.executable()) : kind.meaning;
+  const std::string why = IsFolder(missing) ? NoTraceOf(missing.executable()) : kind.meaning;
   report::Completeness* completeness = process->mutable_completeness();
   completeness->set_state(report::Completeness::NOT_COLLECTED);
   report::Reason* reason = completeness->add_reasons();

@@ -142,7 +142,8 @@ std::string AssertAsGithub(const AssertReport& report) {
 }
 
 std::string ErrorAsGithub(const std::string& what) {
-  return absl::StrCat("::error title=hotproof BAD_INPUT::", GithubEscape(what), "\n");
+  return absl::StrCat("::error title=hotproof BAD_INPUT::", GithubEscape(render::Printable(what)),
+                      "\n");
 }
 
 std::string AssertAsJunit(const AssertReport& report, double seconds) {

@@ -40,7 +40,7 @@ std::vector<report::Problem> CommandsThatFailed(const std::vector<std::string>& 
     problem.set_detail(absl::StrCat("the command of ",
                                     paths.size() == 1 ? "this run" : folder.string(),
                                     " ended with exit code ", manifest->exit_code(),
-                                    signal > 0 ? absl::StrCat(" (signal ", signal, ")") : ""));
+                                    signal > 0 && signal <= SIGRTMAX ? absl::StrCat(" (signal ", signal, ")") : ""));
     problem.set_advice("see its output: what did not run for that cannot show here");
   }
   return failed;

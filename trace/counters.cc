@@ -90,7 +90,8 @@ void CounterTable::WriteHeader(uint32_t pid, uint64_t process_start_ticks) {
   header_->graph_slots = graph_slots_;
   header_->pid = pid;
   header_->process_start_ticks = process_start_ticks;
-  CountersHeader whole = *header_;
+  CountersHeader whole{};  // others may count in what lies behind
+  memcpy(&whole, header_, kCheckedHeaderBytes);
   memcpy(whole.magic, kCountersMagic, sizeof(kCountersMagic));
   header_->check = XXH3_64bits(&whole, kCheckedHeaderBytes);
   std::atomic_thread_fence(std::memory_order_release);  // the magic makes the rest valid

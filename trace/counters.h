@@ -1,7 +1,7 @@
 // The counter file (.hpc), a shared mapping of relaxed counters that survives SIGKILL. Each is kept as a
 // multiple of kCountUnit, so that damage to a copy shows although no moment is one to hash it at. Created by
 // the tracer (CounterTable), read by anyone (ReadCounters in trace/reader.h). Counting is lock-free
-// on any thread; Create is called once.
+// on any thread; one thread constructs and renews it.
 #pragma once
 
 #include <atomic>

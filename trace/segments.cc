@@ -74,11 +74,13 @@ std::optional<FileStart> StartOf(const File& file) {
   try {
     protozero::pbf_reader head(bytes->data(), bytes->size());
     while (head.next()) {
-      if (head.tag() == wire::kHeader) {
+      const bool is_message = head.wire_type() == protozero::pbf_wire_type::length_delimited;
+      if (head.tag() == wire::kHeader && is_message) {
         if (!header.MergeFromString(head.get_view().to_string())) return std::nullopt;
-      } else if (head.tag() == wire::kContinuation) {
+      } else if (head.tag() == wire::kContinuation && is_message) {
         protozero::pbf_reader continuation = head.get_message();
-        while (continuation.next(Continuation::kSegmentFieldNumber)) {
+        while (continuation.next(Continuation::kSegmentFieldNumber,
+                                 protozero::pbf_wire_type::varint)) {
           segment = std::max(continuation.get_uint32(), 1u);
         }
       } else {

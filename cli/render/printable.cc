@@ -5,11 +5,13 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// C0, DEL, and C1 (U+0080 to U+009F), of which some begin a terminal's commands as ESC does.
+// C0, DEL, and C1 (U+0080 to U+009F), of which some begin a terminal's commands as ESC does; U+FFFE and U+FFFF,
+// which are no characters and not to be had in XML.
 bool IsControl(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   return first < 0x20 || first == 0x7F ||
-         (first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0);
+         (first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0) ||
+         character == "\xEF\xBF\xBE" || character == "\xEF\xBF\xBF";
 }
 
 // Appends `text` with each of its characters as `put(character)` says, in UTF-8.

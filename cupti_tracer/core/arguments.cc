@@ -273,7 +273,11 @@ void ArgumentBytes::FindNew(const ArgumentLayout& layout, const Driver& driver,
       uint64_t word;
       std::memcpy(&word, bytes + offset, sizeof word);
       if (!CouldBeAddress(word) || (is_struct && CouldBeTwoExtents(word))) continue;
-      if (Contains(layout.masked, offset) || in_new_map(offset)) continue;
+      // Behind a head's end half a word may be masked: what the other half keeps stays.
+      const bool is_masked = std::any_of(layout.masked.begin(), layout.masked.end(), [&](uint32_t at) {
+        return at < offset + 8 && offset < at + 8;
+      });
+      if (is_masked || in_new_map(offset)) continue;
       if (IsDeviceAddress(driver, word)) masked.push_back(offset);
     }
   }

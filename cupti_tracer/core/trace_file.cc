@@ -90,7 +90,7 @@ std::string TraceFile::counters_file_name() const {
 bool TraceFile::NoteLocked(trace::WriteResult result) {
   if (result == trace::WriteResult::kOk) return true;
   if (result == trace::WriteResult::kEntryLost) {  // of what, nobody knows; the disk is in order
-    CountProblemLocked(ProblemKind::kInternal, "entries were lost: no memory");
+    CountProblemLocked(ProblemKind::kInternal, "entries were lost: no memory, or no room in a chunk");
     return true;
   }
   disk_failed_.store(true);
@@ -160,7 +160,7 @@ bool TraceFile::CountersStand() const {
 void TraceFile::GoOnElsewhere() {
   if (!rotates_) {
     if (std::exchange(moved_said_, true)) return;
-    notice_ = path_ + " or its counters were removed or replaced; what comes is not kept (--rotate-size would begin anew)";
+    notice_ = path_ + " or its counters were removed or replaced; what comes is not kept in them (--rotate-size would begin anew)";
     return;
   }
   const uint64_t now_ns = MonotonicNs();

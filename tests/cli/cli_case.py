@@ -58,7 +58,7 @@ class CliCase(unittest.TestCase):
 
     def run_hotproof(self, *arguments, **environment):
         return subprocess.run([HOTPROOF, *arguments], capture_output=True, text=True, timeout=60,
-                              env={**os.environ, **environment})
+                              env={**os.environ, "COLUMNS": "", **environment})
 
     def check(self, code, *arguments):
         result = self.run_hotproof(*arguments)

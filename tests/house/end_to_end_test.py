@@ -8,6 +8,7 @@ on the device, ends with exit code 1. It asks for 4 launches, then 256 + 1 a rep
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -60,13 +61,13 @@ class EndToEnd(unittest.TestCase):
     def test_the_next_command_can_be_pasted(self):
         self.out = pathlib.Path(self.folder.name, "it's a $HOME")
         command = self.trace().stderr.strip().split("; next: ")[1]
-        done = subprocess.run(["bash", "-c", command.replace("hotproof", HOTPROOF, 1)], capture_output=True, text=True,
+        done = subprocess.run(["bash", "-c", command.replace("hotproof", shlex.quote(HOTPROOF), 1)], capture_output=True, text=True,
                               env=self.environment)
         self.assertEqual(done.returncode, PASS, done)
         self.assertIn("live_gemm_like", done.stdout)
 
     def test_a_folder_that_was_removed_is_not_named_as_one_to_read(self):
-        done = self.trace("sh", "-c", f"{LIVE} {FORWARDS}; rm -r {self.out}")
+        done = self.trace("sh", "-c", f"{shlex.quote(LIVE)} {FORWARDS}; rm -r {shlex.quote(str(self.out))}")
         self.assertIn(f"{self.out.resolve()} was removed meanwhile", done.stderr)
         self.assertNotIn("next:", done.stderr)
 
