@@ -220,6 +220,39 @@ TEST_F(ArgumentHeadsTest, ARepeatedHeadIsRecognisedWhateverIsLeftOverAroundItsMa
   EXPECT_EQ(sites_.ResolveCached(Launch(function_, kWithMapsInside, params)), site);
 }
 
+// Half of an old pointer left over behind the batch: with it the word across the head's end is an address.
+TEST_F(ArgumentHeadsTest, AnAddressAcrossTheEndOfAHeadHidesNoneOfIt) {
+  using Params = WithMapsInside;
+  state_.kernels[function_] = {kWithMapsInside, {0}, {Params::kBytes}};
+  const uint64_t dims[] = {Params::kK, 8};
+  trace::TensorMapEntry entry;
+  entry.global_dims = dims;
+  Params given;
+  for (size_t map = 0; map < 3; ++map) {
+    uint8_t bytes[128];
+    Params::FillMap(bytes, map, 8);
+    sites_.RememberTensorMap(bytes, entry);
+  }
+  void* params[] = {given.bytes};
+  for (uint64_t i = 0; i <= Sites::kMaxArgumentSets; ++i) {
+    given.Fill(8, i);
+    sites_.Resolve(Launch(function_, kWithMapsInside, params));
+  }
+  given.Fill(9, 1'000'000);
+  constexpr uint32_t kHighHalf = 0x7f12;
+  std::memcpy(given.bytes + Params::kHead, &kHighHalf, sizeof kHighHalf);
+  uint64_t across;
+  std::memcpy(&across, given.bytes + Params::kHead - 4, sizeof across);
+  state_.device_addresses.insert(across);
+  const uint32_t site = sites_.Resolve(Launch(function_, kWithMapsInside, params));
+  const auto reader = scratch_.Read();
+  const trace::Site& kept = reader->tables().sites.at(site);
+  for (const uint32_t at : kept.masked_offsets()) EXPECT_GE(at, Params::kHead);
+  int32_t batch = 0;
+  std::memcpy(&batch, kept.arguments().data() + Params::kHead - 4, sizeof batch);
+  EXPECT_EQ(batch, 1);
+}
+
 TEST(HeadsOfTest, KeepsMapsInFrontAndTheWordsBehindThem) {
   ArgumentLayout whole;
   whole.readable = true;
