@@ -160,6 +160,7 @@ CUfunction ResolveFunction(CUfunction f) {
 }
 
 void GatherArguments(const KernelInfo& info, void** kernel_params, void** extra, uint8_t* to) {
+  if (info.parameter_bytes == 0) return;  // `to` may be null then
   memset(to, 0, info.parameter_bytes);
   if (kernel_params != nullptr) {
     for (size_t i = 0; i < info.parameters.size(); ++i)
