@@ -191,24 +191,34 @@ TEST_F(ArgumentHeadsTest, AMillionFreshLeftoversAroundTensorMapsLoseNoShape) {
   EXPECT_GE(heads, size_t{Params::kShapes} - Sites::kMaxArgumentSets);
 }
 
-TEST_F(ArgumentHeadsTest, ARepeatedHeadIsRecognisedWhateverIsLeftOverAroundItsMaps) {
-  using Params = WithMapsInside;
-  state_.kernels[function_] = {kWithMapsInside, {0}, {Params::kBytes}};
-  const uint64_t dims[] = {Params::kK, 8};
-  trace::TensorMapEntry entry;
-  entry.global_dims = dims;
-  Params given;
-  for (size_t map = 0; map < 3; ++map) {
-    uint8_t bytes[128];
-    Params::FillMap(bytes, map, 8);
-    sites_.RememberTensorMap(bytes, entry);
+// More sets of leftovers than are told apart.
+class HeadsWithMapsTest : public ArgumentHeadsTest {
+ protected:
+  uint32_t LaunchUntilHeadsAreKept(WithMapsInside& given) {
+    using Params = WithMapsInside;
+    state_.kernels[function_] = {kWithMapsInside, {0}, {Params::kBytes}};
+    const uint64_t dims[] = {Params::kK, 8};
+    trace::TensorMapEntry entry;
+    entry.global_dims = dims;
+    for (size_t map = 0; map < 3; ++map) {
+      uint8_t bytes[128];
+      Params::FillMap(bytes, map, 8);
+      sites_.RememberTensorMap(bytes, entry);
+    }
+    void* params[] = {given.bytes};
+    uint32_t site = 0;
+    for (uint64_t i = 0; i <= Sites::kMaxArgumentSets; ++i) {
+      given.Fill(8, i);
+      site = sites_.Resolve(Launch(function_, kWithMapsInside, params));
+    }
+    return site;
   }
+};
+
+TEST_F(HeadsWithMapsTest, ARepeatedHeadIsRecognisedWhateverIsLeftOverAroundItsMaps) {
+  WithMapsInside given;
   void* params[] = {given.bytes};
-  uint32_t site = 0;
-  for (uint64_t i = 0; i <= Sites::kMaxArgumentSets; ++i) {
-    given.Fill(8, i);
-    site = sites_.Resolve(Launch(function_, kWithMapsInside, params));
-  }
+  const uint32_t site = LaunchUntilHeadsAreKept(given);
   given.Fill(8, 1'000'000);
   EXPECT_EQ(sites_.ResolveCached(Launch(function_, kWithMapsInside, params)), site);
   for (const uint32_t at : {0u, 4u, 8u, 12u, 16u, 192u, 576u}) {  // the head, two maps
@@ -221,23 +231,11 @@ TEST_F(ArgumentHeadsTest, ARepeatedHeadIsRecognisedWhateverIsLeftOverAroundItsMa
 }
 
 // Half of an old pointer left over behind the batch: with it the word across the head's end is an address.
-TEST_F(ArgumentHeadsTest, AnAddressAcrossTheEndOfAHeadHidesNoneOfIt) {
+TEST_F(HeadsWithMapsTest, AnAddressAcrossTheEndOfAHeadHidesNoneOfIt) {
   using Params = WithMapsInside;
-  state_.kernels[function_] = {kWithMapsInside, {0}, {Params::kBytes}};
-  const uint64_t dims[] = {Params::kK, 8};
-  trace::TensorMapEntry entry;
-  entry.global_dims = dims;
   Params given;
-  for (size_t map = 0; map < 3; ++map) {
-    uint8_t bytes[128];
-    Params::FillMap(bytes, map, 8);
-    sites_.RememberTensorMap(bytes, entry);
-  }
   void* params[] = {given.bytes};
-  for (uint64_t i = 0; i <= Sites::kMaxArgumentSets; ++i) {
-    given.Fill(8, i);
-    sites_.Resolve(Launch(function_, kWithMapsInside, params));
-  }
+  LaunchUntilHeadsAreKept(given);
   given.Fill(9, 1'000'000);
   constexpr uint32_t kHighHalf = 0x7f12;
   std::memcpy(given.bytes + Params::kHead, &kHighHalf, sizeof kHighHalf);
