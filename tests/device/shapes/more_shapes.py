@@ -191,7 +191,7 @@ def deep_gemm_grouped(asked):
         scale_b = torch.rand(groups, n // 128, k // 128, device="cuda")
         group_of = torch.arange(groups, device="cuda", dtype=torch.int32).repeat_interleave(m // groups)
         asked.launch("deep_gemm groups", ["deep_gemm", "moe"], m, n, k, lambda: (
-            library.m_grouped_fp8_gemm_nt_contiguous((a, scale_a), (b, scale_b), d, group_of)), eager=29)
+            library.m_grouped_fp8_gemm_nt_contiguous((a, scale_a), (b, scale_b), d, group_of)), eager=60)
 
 
 def flashinfer_bmm(asked):
