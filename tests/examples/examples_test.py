@@ -46,6 +46,13 @@ class Examples(unittest.TestCase):
             self.assertTrue(row["m"] and row["n"] and row["k"], row)
         self.assertFalse([p for p in result["problems"] if p["name"] == "shape_contradiction"])
 
+    def check_everything_is_named(self, result):
+        """While serving, what is of no kind are index lists, prefix sums and what Inductor calls triton_."""
+        other = [row for row in result["kernels"] if row["kind"] == "other"]
+        for row in other:
+            self.assertRegex(row["kernel"], "_compute_slot_mapping_kernel|DeviceScan|^triton_$")
+        self.assertLess(sum(row["share"] for row in other), 0.02)
+
     def check_vllm(self, example, path_of_decode, path_of_more_rows):
         for phase in PHASES:
             result = report(example, phase)
@@ -59,6 +66,7 @@ class Examples(unittest.TestCase):
             # serve.py's 46 decode steps and 2 prefills; warm-up and captures before.
             if phase == "steady":
                 self.assertEqual(forwards, 48)
+                self.check_everything_is_named(result)
             self.assertGreaterEqual(forwards, 48)
             expected = {("e4m3 block", nk): n * forwards for nk, n in FP8_PER_FORWARD.items()}
             expected["bf16", (96, 5120)] = 48 * forwards
