@@ -108,6 +108,8 @@ constexpr LossKind kTable[] = {
            "kernels launched by the device itself cannot be seen")),
     Of(trace::PROBLEM_LAUNCH_ENTRIES_DROPPED,
        Row("launch_entries_dropped", WARNING, kTimes, "launches were counted but not listed")),
+    Of(trace::PROBLEM_INTERNAL, "records were lost",
+       Row("records_lost", WARNING, kTimes, "more came at once than a chunk holds: counting went on")),
     Of(trace::PROBLEM_INTERNAL,
        Row("tracer_internal", ERROR, kBlind, "the tracer reports a fault")),
     Of(trace::PROBLEM_ROTATION_FAILED,
@@ -233,7 +235,7 @@ const LossKind& Find(Same&& same) {
     if (same(row)) return row;
   }
   for (const LossKind& row : kTable) {
-    if (row.problem == trace::PROBLEM_INTERNAL) return row;
+    if (row.problem == trace::PROBLEM_INTERNAL && row.detail_prefix.empty()) return row;
   }
   return kTable[0];
 }

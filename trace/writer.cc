@@ -30,7 +30,8 @@ struct Writer::Impl {
   uint64_t sequence = 0;
   uint64_t records_written = 0;
   uint64_t launches_unlisted = 0;
-  bool lost_entry = false;  // one since the last Flush: no memory, or more than a chunk holds
+  // Since the last Flush, for want of memory or of room in a chunk: one of a table, and one of what happened.
+  bool lost_entry = false, lost_record = false;
 };
 
 namespace {
@@ -78,13 +79,13 @@ void Writer::AddLaunch(const LaunchEntry& entry) {
   bool added = false, no_memory = false;
   KeepingMemoryErrors(no_memory, [&] { added = impl_->columns.AddLaunch(entry); });
   if (added) return;
-  impl_->lost_entry = true;
+  impl_->lost_record = true;
   ++impl_->launches_unlisted;
 }
 
 void Writer::AddRecord(const RecordEntry& entry) {
-  KeepingMemoryErrors(impl_->lost_entry,
-                      [&] { impl_->lost_entry |= !impl_->columns.AddRecord(entry); });
+  KeepingMemoryErrors(impl_->lost_record,
+                      [&] { impl_->lost_record |= !impl_->columns.AddRecord(entry); });
 }
 
 void Writer::AddOperationClass(const OperationClassEntry& entry) {
@@ -95,8 +96,8 @@ void Writer::AddOperationClass(const OperationClassEntry& entry) {
 }
 
 void Writer::AddOperation(const OperationEntry& entry) {
-  KeepingMemoryErrors(impl_->lost_entry,
-                      [&] { impl_->lost_entry |= !impl_->operations.Add(entry); });
+  KeepingMemoryErrors(impl_->lost_record,
+                      [&] { impl_->lost_record |= !impl_->operations.Add(entry); });
 }
 
 size_t Writer::pending_records() const { return impl_->columns.pending_records(); }
@@ -162,7 +163,11 @@ WriteResult Writer::Flush(const CounterView& counters) {
   impl_->columns.Clear();
   impl_->operations.Clear();
   const bool lost_entry = std::exchange(impl_->lost_entry, false) || no_memory;
-  return result == WriteResult::kOk && lost_entry ? WriteResult::kEntryLost : result;
+  const bool lost_record = std::exchange(impl_->lost_record, false);
+  if (result != WriteResult::kOk) return result;
+  return lost_entry    ? WriteResult::kEntryLost
+         : lost_record ? WriteResult::kRecordLost
+                       : WriteResult::kOk;
 }
 
 WriteResult Writer::FlushTables(const CounterView& counters) {

@@ -202,8 +202,9 @@ struct FooterEntry {
 };
 
 // kSlow: the disk is so far behind that nothing more is taken. kTooLarge: a file would begin with more
-// than readers take. kEntryLost: it is written, without an entry for which there was no memory or no room.
-enum class WriteResult { kOk, kNoSpace, kError, kSlow, kTooLarge, kEntryLost };
+// than readers take. kEntryLost and kRecordLost: it is written, without an entry for which there was no memory
+// or no room: of any table, a problem even; or only a launch, a record of one or an operation.
+enum class WriteResult { kOk, kNoSpace, kError, kSlow, kTooLarge, kEntryLost, kRecordLost };
 
 class Writer {
  public:
@@ -241,7 +242,7 @@ class Writer {
   // Writes what is pending as one chunk (nothing pending and no counter moved: writes nothing).
   // `counters` are the values now. On failure the chunk's tables stay pending, its launches and
   // records are dropped (the caller reports them), and a torn frame is cut off if possible. kEntryLost
-  // where an entry since the last flush was.
+  // or kRecordLost where one since the last flush was.
   WriteResult Flush(const CounterView& counters);
   // Tables, snapshots and problems only: a small chunk, written before the first count of a site.
   WriteResult FlushTables(const CounterView& counters);

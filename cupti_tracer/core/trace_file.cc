@@ -89,8 +89,13 @@ std::string TraceFile::counters_file_name() const {
 
 bool TraceFile::NoteLocked(trace::WriteResult result) {
   if (result == trace::WriteResult::kOk) return true;
-  if (result == trace::WriteResult::kEntryLost) {  // of what, nobody knows; the disk is in order
-    CountProblemLocked(ProblemKind::kInternal, "entries were lost: no memory, or no room in a chunk");
+  // The disk is in order. What is known without an entry, nobody can say; launches are counted without records.
+  if (result == trace::WriteResult::kEntryLost) {
+    CountProblemLocked(ProblemKind::kInternal, "entries were lost: no memory");
+    return true;
+  }
+  if (result == trace::WriteResult::kRecordLost) {
+    CountProblemLocked(ProblemKind::kInternal, "records were lost: no room in a chunk, or no memory");
     return true;
   }
   disk_failed_.store(true);

@@ -246,6 +246,19 @@ TEST(Completeness, DroppedRecordsAreACrossCheckOnly) {
   EXPECT_EQ(judged.result().problems.size(), 1u);
 }
 
+// What cupti_tracer/core/trace_file.cc says of entries that were lost.
+TEST(Completeness, LostRecordsLeaveCountsExactAndLostEntriesDoNot) {
+  const Judged records = Judge(R"(step { launch { graph: 1 } } problem {
+    kind: PROBLEM_INTERNAL detail: "records were lost: no room in a chunk, or no memory" })");
+  EXPECT_THAT(records.reasons(), Contains("records_lost"));
+  EXPECT_EQ(records.result().counts_all, Evidence::kExact);
+  EXPECT_EQ(records.result().times, Evidence::kLowerBound);
+  const Judged entries = Judge(R"(step { launch { graph: 1 } }
+    problem { kind: PROBLEM_INTERNAL detail: "entries were lost: no memory" })");
+  EXPECT_THAT(entries.reasons(), Contains("tracer_internal"));
+  EXPECT_EQ(entries.result().counts_all, Evidence::kLowerBound);
+}
+
 TEST(Completeness, TheLastCumulativeCountOfAProblemHolds) {
   const Judged judged = Judge(R"(step { launch { graph: 1 } }
     problem { kind: PROBLEM_CUPTI_DROPPED_RECORDS count: 3 }

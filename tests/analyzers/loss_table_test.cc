@@ -41,6 +41,7 @@ TEST(LossTable, EveryReadIssueAndFindingHasARow) {
 TEST(LossTable, WhatANewerTracerReportsIsTakenSeriously) {
   const LossKind& unknown = LossOf(static_cast<trace::ProblemKind>(9999), "");
   EXPECT_TRUE(unknown.counts && unknown.times && unknown.blinds);
+  EXPECT_EQ(&LossOf(static_cast<trace::ProblemKind>(9999), "records were lost"), &unknown);
 }
 
 TEST(LossTable, AFailedActivityCallCostsTimesOnly) {

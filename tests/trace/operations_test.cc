@@ -171,9 +171,9 @@ TEST_F(OperationsTest, MoreThanTheLimitIsAnError) {
   for (size_t i = 0; i < kMaxPendingOperations; ++i) writer_->AddOperation({1, 1, 1, 1, 1});
   Flush();
   for (size_t i = 0; i <= kMaxPendingOperations; ++i) writer_->AddOperation({1, 1, 1, 1, 1});
-  EXPECT_EQ(writer_->Flush({none_, none_}), WriteResult::kEntryLost);
+  EXPECT_EQ(writer_->Flush({none_, none_}), WriteResult::kRecordLost);
   writer_->AddOperation({1, 1, 1, kClasses + 1, 1});  // of no class
-  EXPECT_EQ(writer_->Flush({none_, none_}), WriteResult::kEntryLost);
+  EXPECT_EQ(writer_->Flush({none_, none_}), WriteResult::kRecordLost);
 }
 
 // Chunks as other writers could make them.
