@@ -82,10 +82,14 @@ struct Spread {
   int replays = 0;
 };
 // Replays the graphs in turn, `replays` times each after two warm-up rounds; times of whole
-// replays.
+// replays. pause_ms: the GPU idles as long before each, so that it stays below its power limit.
 std::vector<Spread> time_interleaved(cudaStream_t stream, const std::vector<const Graph*>& graphs,
-                                     int replays);
+                                     int replays, int pause_ms = 0);
 
+// What weights look like: random e4m3 bytes without NaN, whole exponent range; normal with
+// deviation 112, as quantised weights are whose block maximum is 448; or all zero.
+enum class Values { kRandom, kNormal, kZero };
+void fill_e4m3(uint8_t* data, size_t count, Values values, uint64_t seed, cudaStream_t stream);
 // Random e4m3 bytes without NaN, whole exponent range; floats uniform in [low, high); bf16 roughly
 // normal with deviation `scale`.
 void fill_random_e4m3(uint8_t* data, size_t count, uint64_t seed, cudaStream_t stream);

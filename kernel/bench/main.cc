@@ -20,6 +20,10 @@ constexpr char kUsage[] =
     "  --baseline B     comma list of roof,cublaslt, or none (default: roof,cublaslt)\n"
     "  --replays R      graph replays per number (default: 200)\n"
     "  --determinism R  runs of the determinism check (default: 10000)\n"
+    "  --weights W      of the timed GEMMs: normal (default; as models have them), random "
+    "(bytes),\n"
+    "                   zero\n"
+    "  --pause MS       idle before every replay: the GPU stays below its power limit\n"
     "  --quick          skip the five full-size shapes in the check\n"
     "  --layers L       layers of weights, 4..64 (default: 64, needs 26 GB)\n"
     "  --tuning SHAPE:KEY=N,...  override the library's choice for a shape: groups, blocks,\n"
@@ -42,6 +46,8 @@ struct Options {
   std::vector<int> forward_ms = {8};
   std::set<std::string> baselines = {"roof", "cublaslt"};
   int replays = 200, determinism = 10000, layers = 64;
+  int pause_ms = 0;
+  Values weights = Values::kNormal;
   bool quick = false;
   Tuning tuning[kShapeCount] = {};
   std::string cublaslt, json;
@@ -147,6 +153,13 @@ bool parse(int argc, char** argv, Options* o) {
       good = parse_number(value, 1, 100000, &o->replays);
     } else if (flag == "--determinism") {
       good = parse_number(value, 0, 10000000, &o->determinism);
+    } else if (flag == "--pause") {
+      good = parse_number(value, 0, 10000, &o->pause_ms);
+    } else if (flag == "--weights") {
+      good = value == "normal" || value == "random" || value == "zero";
+      o->weights = value == "random" ? Values::kRandom
+                   : value == "zero" ? Values::kZero
+                                     : Values::kNormal;
     } else if (flag == "--layers") {
       good = parse_number(value, 4, 64, &o->layers);
     } else if (flag == "--tuning") {
@@ -199,8 +212,9 @@ int run(const Options& o, const std::string& command) {
       o.parts.count("once")) {
     cudaStream_t stream;
     HOTPROOF_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    Workload workload(o.layers, stream);
+    Workload workload(o.layers, o.weights, stream);
     TimingContext context{workload, cublaslt.get(), o.baselines, o.replays, stream, records};
+    context.pause_ms = o.pause_ms;
     std::copy(std::begin(o.tuning), std::end(o.tuning), std::begin(context.tuning));
     ClockSampler sampler;
     if (o.parts.count("reads")) sweep_reads(context, o.shapes);

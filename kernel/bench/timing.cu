@@ -105,7 +105,7 @@ void compare_methods(TimingContext& c, const std::string& what, const std::strin
   for (const Gemm& gemm : gemms) bytes += static_cast<double>(gemm.weight_bytes());
   for (const Method& method : methods) graphs.push_back(graph_of(c, gemms, method));
   for (const Graph& graph : graphs) pointers.push_back(&graph);
-  const std::vector<Spread> spreads = time_interleaved(c.stream, pointers, c.replays);
+  const std::vector<Spread> spreads = time_interleaved(c.stream, pointers, c.replays, c.pause_ms);
   const int divisor = per_gemm ? static_cast<int>(gemms.size()) : 1;
   for (size_t i = 0; i < methods.size(); ++i) {
     c.records.add(what, shape, methods[i].name, m, spreads[i], divisor, bytes / divisor);

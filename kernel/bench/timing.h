@@ -20,6 +20,7 @@ struct TimingContext {
   int replays;
   cudaStream_t stream;
   Records& records;
+  int pause_ms = 0;                 // before every replay
   Tuning tuning[kShapeCount] = {};  // by shape; the library's choice unless overridden
 };
 

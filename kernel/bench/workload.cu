@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(256)
 
 }  // namespace
 
-Workload::Workload(int layers, cudaStream_t stream) : workspace_(64 << 20) {
+Workload::Workload(int layers, Values weights, cudaStream_t stream) : workspace_(64 << 20) {
   size_t bytes = 0, scales = 0;
   std::vector<ShapeId> order;
   for (int layer = 0; layer < layers; ++layer) {
@@ -52,7 +52,7 @@ Workload::Workload(int layers, cudaStream_t stream) : workspace_(64 << 20) {
   }
   weights_ = DeviceBuffer<uint8_t>(bytes);
   weight_scales_ = DeviceBuffer<float>(scales);
-  fill_random_e4m3(weights_.get(), bytes, 1, stream);
+  fill_e4m3(weights_.get(), bytes, weights, 1, stream);
   fill_random_floats(weight_scales_.get(), scales, 0.5e-4f, 2e-4f, 2, stream);
   const uint8_t* b = weights_.get();
   const float* b_scale = weight_scales_.get();

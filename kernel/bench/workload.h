@@ -36,7 +36,7 @@ struct Gemm {
 // m_stride given to quantise_activations). Outputs: one buffer per shape.
 class Workload {
  public:
-  explicit Workload(int layers, cudaStream_t stream);
+  Workload(int layers, Values weights, cudaStream_t stream);
 
   const std::vector<Gemm>& forward() const { return forward_; }
   // Up to `count` GEMMs of one shape, repeating its layers when there are fewer.
