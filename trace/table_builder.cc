@@ -1,6 +1,7 @@
 #include "trace/table_builder.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "trace/limits.h"
@@ -55,6 +56,19 @@ template <typename Entry>
 uint64_t HeldBytes(const Entry& entry) {
   return entry.SpaceUsedLong() - sizeof(Entry);
 }
+
+template <typename Entries>
+uint64_t HeldByAll(const Entries& entries) {
+  uint64_t bytes = 0;
+  for (const auto& entry : entries) bytes += HeldBytes(entry);
+  return bytes;
+}
+
+// A message takes no more memory than this for each of its bytes: an empty one among others has two
+// and takes its own size and a pointer.
+constexpr uint64_t kMostHeldPerByte = 256;
+static_assert(sizeof(Device) < 2 * kMostHeldPerByte - 64);
+static_assert(sizeof(Problem) < 2 * kMostHeldPerByte - 64);
 
 uint64_t SurroundingsBytes(const GraphTable& graph) {
   return sizeof(uint64_t) * graph.other_node_ids.size() +
@@ -142,7 +156,9 @@ void TableBuilder::Place(std::vector<Entry>& table, uint64_t& entries, uint32_t 
     table.resize(id + 1);
   }
   // A later file tells its tables again.
-  memory_bytes_ += HeldBytes(entry) - HeldBytes(table[id]);
+  if (measures_entries_ || std::is_same_v<Entry, GraphTable>) {
+    memory_bytes_ += HeldBytes(entry) - HeldBytes(table[id]);
+  }
   table[id] = std::forward<Entry>(entry);
 }
 
@@ -250,8 +266,22 @@ void TableBuilder::FoldEdges(const Graph& graph, GraphTable& table) {
   table.edges_known = false;
 }
 
+// Measuring needs descriptors, and those take longer to build than a short trace to read.
+void TableBuilder::MeasureWhenNeeded(const Chunk& head) {
+  if (measures_entries_) return;
+  head_bytes_ += head.ByteSizeLong();
+  if (head_bytes_ <= memory_limit_bytes_ / (4 * kMostHeldPerByte)) return;
+  measures_entries_ = true;
+  memory_bytes_ += HeldBytes(tables_.header) + HeldByAll(tables_.kernels) +
+                   HeldByAll(tables_.attributes) + HeldByAll(tables_.tensor_maps) +
+                   HeldByAll(tables_.range_paths) + HeldByAll(tables_.sites) +
+                   HeldByAll(tables_.streams) + HeldByAll(tables_.operation_classes) +
+                   HeldByAll(tables_.problems) + HeldByAll(tables_.clocks);
+}
+
 bool TableBuilder::FoldTablesAgain(Chunk& head, uint64_t offset_bytes) {
   offset_bytes_ = offset_bytes;
+  MeasureWhenNeeded(head);
   FoldTables(head);
   return memory_bytes_ <= memory_limit_bytes_;
 }
@@ -292,10 +322,11 @@ void TableBuilder::FoldTables(Chunk& head) {
 
 bool TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
   offset_bytes_ = offset_bytes;
+  MeasureWhenNeeded(head);
   if (head.has_header()) {
-    memory_bytes_ -= HeldBytes(tables_.header);
+    if (measures_entries_) memory_bytes_ -= HeldBytes(tables_.header);
     tables_.header.MergeFrom(head.header());
-    memory_bytes_ += HeldBytes(tables_.header);
+    if (measures_entries_) memory_bytes_ += HeldBytes(tables_.header);
   }
   FoldTables(head);
   for (Snapshot& entry : *head.mutable_snapshots()) {
@@ -312,7 +343,7 @@ bool TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
   }
   const auto keep = [this](auto& entries, auto& to) {
     for (auto& entry : entries) {
-      memory_bytes_ += entry.SpaceUsedLong();
+      memory_bytes_ += sizeof entry + (measures_entries_ ? HeldBytes(entry) : 0);
       to.push_back(std::move(entry));
     }
   };

@@ -44,6 +44,7 @@ class TableBuilder {
     SlotCounts sites, graphs;
   };
 
+  void MeasureWhenNeeded(const Chunk& head);
   Increments Decode(const Counters& counters);
   void FoldTables(Chunk& head);
   void FoldRollups(Continuation& continuation);
@@ -66,6 +67,10 @@ class TableBuilder {
   uint64_t offset_bytes_ = 0;
   // Of table entries, problems and clocks as they are held now. Sums and snapshots have bounds of their own.
   uint64_t memory_bytes_ = 0;
+  // What messages hold beyond their own size is measured from where the heads' bytes could become a
+  // quarter of the limit in memory.
+  bool measures_entries_ = false;
+  uint64_t head_bytes_ = 0;
   const uint64_t memory_limit_bytes_;
   bool counts_exact_ = true;
   uint64_t kernels_ = 0, attributes_ = 0, tensor_maps_ = 0, sites_ = 0, graphs_ = 0, streams_ = 0;

@@ -65,6 +65,19 @@ TEST_F(TableMemoryTest, EntriesAboveTheLimitAreRefused) {
   EXPECT_FALSE(Fold(head));
 }
 
+TEST_F(TableMemoryTest, EntriesOfManySmallHeadsAddUp) {
+  uint32_t id = 0;
+  for (bool fits = true; fits && id < 10'000;) {
+    Chunk head;
+    Kernel& kernel = *head.add_kernels();
+    kernel.set_id(++id);
+    kernel.set_name(std::string(4000, 'k'));
+    fits = Fold(head);
+  }
+  EXPECT_GT(id, kLimitBytes / 4000 * 3 / 4);
+  EXPECT_LE(id, kLimitBytes / 4000 + 1);
+}
+
 TEST_F(TableMemoryTest, ProblemsAboveTheLimitAreRefused) {
   Chunk head;
   for (int i = 0; i < 10; ++i) head.add_problems()->set_detail(std::string(1 << 20, 'p'));
