@@ -40,6 +40,7 @@ trace::Process FromCounters(const fs::path& path) {
 
 // Takes the process of this trace out of the manifest: it is not asked about.
 void SetAside(const std::string& path, FolderEvidence& evidence) {
+  if (evidence.manifests.empty()) return;
   const auto file = trace::File::Open(path);
   if (!file.ok()) return;
   const auto start = trace::StartOf(**file);
