@@ -13,22 +13,6 @@ namespace {
 
 absl::Status Invalid(const std::string& what) { return absl::InvalidArgumentError(what); }
 
-std::vector<std::string> PathNames() {
-  std::vector<std::string> names;
-  for (int i = 0; i <= static_cast<int>(catalog::Path::kOther); ++i) {
-    names.emplace_back(catalog::PathName(static_cast<catalog::Path>(i)));
-  }
-  return names;
-}
-
-std::vector<std::string> KindNames() {
-  std::vector<std::string> names = {"any"};
-  for (int i = 0; i <= static_cast<int>(catalog::Kind::kElementwise); ++i) {
-    names.emplace_back(catalog::KindName(static_cast<catalog::Kind>(i)));
-  }
-  return names;
-}
-
 absl::Status Unknown(const char* what, const std::string& name, const std::vector<std::string>& names) {
   const std::string meant = MeantName(name, names);
   return Invalid(absl::StrCat(what, " '", name, "' is unknown; ",
@@ -100,7 +84,7 @@ absl::StatusOr<Selection> CompileSelection(const expectations::Expectation& sour
   if (!source.path().empty()) {
     selection.path = catalog::ParsePath(source.path());
     if (!selection.path) {
-      return Unknown("path", source.path(), PathNames());
+      return Unknown("path", source.path(), catalog::PathNames());
     }
   }
   if (!source.shape().empty()) {
@@ -135,7 +119,9 @@ absl::StatusOr<Selection> CompileSelection(const expectations::Expectation& sour
   } else if (source.kind() != "any") {
     selection.kind = catalog::ParseKind(source.kind());
     if (!selection.kind) {
-      return Unknown("kind", source.kind(), KindNames());
+      std::vector<std::string> names = catalog::KindNames();
+      names.push_back("any");
+      return Unknown("kind", source.kind(), names);
     }
     // Nothing else has a shape: 'never' would hold of any trace.
     if (selection.shape && *selection.kind != catalog::Kind::kGemm &&

@@ -23,6 +23,13 @@ std::optional<Enum> ValueOf(const std::array<std::pair<Enum, std::string_view>, 
   return std::nullopt;
 }
 
+template <typename Enum, size_t N>
+std::vector<std::string> AllNames(const std::array<std::pair<Enum, std::string_view>, N>& names) {
+  std::vector<std::string> all;
+  for (const auto& [value, name] : names) all.emplace_back(name);
+  return all;
+}
+
 constexpr std::array<std::pair<Path, std::string_view>, 13> kPaths = {
     {{Path::kUnknown, "unknown"},
      {Path::kCublasLt, "cublaslt"},
@@ -57,5 +64,7 @@ std::string_view PathName(Path path) { return NameOf(kPaths, path); }
 std::string_view KindName(Kind kind) { return NameOf(kKinds, kind); }
 std::optional<Path> ParsePath(std::string_view name) { return ValueOf(kPaths, name); }
 std::optional<Kind> ParseKind(std::string_view name) { return ValueOf(kKinds, name); }
+std::vector<std::string> PathNames() { return AllNames(kPaths); }
+std::vector<std::string> KindNames() { return AllNames(kKinds); }
 
 }  // namespace hotproof::catalog

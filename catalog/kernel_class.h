@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hotproof::catalog {
 
@@ -47,6 +48,9 @@ std::string_view PathName(Path path);
 std::string_view KindName(Kind kind);
 std::optional<Path> ParsePath(std::string_view name);
 std::optional<Kind> ParseKind(std::string_view name);
+// All of them, for messages and help.
+std::vector<std::string> PathNames();
+std::vector<std::string> KindNames();
 
 // Strings are empty and dims absent where the name does not say. Dims are in elements, as the GEMM
 // D[M,N] = A[M,K] x B[N,K]^T sees them: A is the activation, B the weight.

@@ -153,14 +153,6 @@ absl::StatusOr<analyzers::CompiledExpectations> Compile(const Options& options) 
   return analyzers::CompileExpectations(source);
 }
 
-// Those of all values of an enumeration up to `last`.
-template <typename Enum>
-std::string Names(Enum last, std::string_view (*name)(Enum)) {
-  std::vector<std::string> names;
-  for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name(static_cast<Enum>(i)));
-  return absl::StrJoin(names, " ");
-}
-
 bool WriteFile(const std::string& path, const std::string& text) {
   std::ofstream file(path);
   file << text;
@@ -396,8 +388,8 @@ CLI::App* AddAssert(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"text", "json", "github"}))
       ->capture_default_str();
   command->footer(absl::StrCat(
-      "Paths: ", Names(catalog::Path::kOther, catalog::PathName), "\n",
-      "Kinds: ", Names(catalog::Kind::kElementwise, catalog::KindName), " any\n",
+      "Paths: ", absl::StrJoin(catalog::PathNames(), " "), "\n",
+      "Kinds: ", absl::StrJoin(catalog::KindNames(), " "), " any\n",
       "Exit code: 0 PASS, 1 FAIL, 3 INCONCLUSIVE, 2 bad usage or unreadable input."));
   command->callback([options, &exit_code] { exit_code = Run(*options); });
   return command;

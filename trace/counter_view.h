@@ -21,6 +21,7 @@ class Counts {
   constexpr Counts() = default;
   constexpr Counts(std::span<const uint64_t> words, uint64_t unit = 1) : words_(words), unit_(unit) {}
   Counts(const std::vector<uint64_t>& counts) : words_(counts) {}
+  Counts(const std::vector<uint64_t>&&) = delete;  // a view of what is gone
 
   size_t size() const { return words_.size(); }
   uint64_t operator[](size_t slot) const { return LoadCounter(words_[slot]) / unit_; }

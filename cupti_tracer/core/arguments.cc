@@ -93,10 +93,8 @@ ArgumentLayout HeadsOf(const ArgumentLayout& whole) {
     uint32_t begin = whole.offsets[i];
     while (BehindMap(whole.tensor_maps, begin) != begin) begin = BehindMap(whole.tensor_maps, begin);
     if (begin + kHeadBytes >= end_of_argument) continue;
+    // No map begins before it: they lie 64 bytes apart from where the argument begins (ForEachMapPlace).
     uint32_t end = begin + kHeadBytes;
-    for (const uint32_t map : whole.tensor_maps) {
-      if (begin < map && map < end) end = map;
-    }
     for (const uint32_t at : whole.masked) {
       if (at < end && end < at + 8) end = at;  // half an address is none
     }

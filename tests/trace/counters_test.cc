@@ -66,6 +66,25 @@ TEST_F(CountersTest, CountsOfManyThreadsAreReadBack) {
   EXPECT_THAT(file->values.graphs, ElementsAre(0, 0, 0, 200'000));
 }
 
+// A day's launches at 3 billion a second.
+TEST_F(CountersTest, ACountThatNoWordHoldsIsDamage) {
+  constexpr uint64_t kMost = UINT64_MAX / kCountUnit;
+  {
+    CounterTable counters = Make();
+    counters.CountSite(7, kMost);
+    counters.CountGraph(3, kMost - 1);
+    EXPECT_EQ(counters.sites()[7], kMost);
+    auto file = ReadCounters(path_);
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(file->values.sites[7], kMost);
+    EXPECT_EQ(file->values.graphs[3], kMost - 1);
+    for (const uint64_t more : {uint64_t{1}, uint64_t{1'000'000}, kMost}) {
+      counters.CountSite(7, more);
+      EXPECT_THAT(ReadCounters(path_).status().message(), HasSubstr("damaged")) << more;
+    }
+  }
+}
+
 TEST_F(CountersTest, TheFileIsPrivateAndWhollyReserved) {
   CounterTable counters = Make(1, 10'000, 1000);
   struct stat status;
