@@ -13,6 +13,7 @@
 #include "analyzers/kinds.h"
 #include "analyzers/loss_table.h"
 #include "analyzers/number.h"
+#include "analyzers/operations.h"
 #include "analyzers/ranges.h"
 #include "analyzers/rows.h"
 
@@ -250,6 +251,7 @@ report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Cov
   Kernels kernels(phase);
   Kinds kinds(phase);
   Ranges ranges(phase);
+  Operations operations;
   // Where no launch was in one, there is no such table.
   const bool any_range = std::any_of(processes.begin(), processes.end(), &Ranges::Any);
   uint64_t all_launches = 0, all_exclusive_ns = 0;
@@ -259,6 +261,7 @@ report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Cov
     hot_path.Merge(process);
     kernels.Merge(process);
     kinds.Merge(process);
+    operations.Merge(process);
     if (any_range) ranges.Merge(process);
     for (uint32_t slot = 0; slot < process.index->slot_count(); ++slot) {
       all_launches += LaunchesIn(process, slot, phase);
@@ -271,6 +274,7 @@ report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Cov
   hot_path.Finish(all_exclusive_ns, &report);
   kernels.Finish(all_exclusive_ns, &report);
   kinds.Finish(all_exclusive_ns, &report);
+  operations.Finish(&report);
   ranges.Finish(all_exclusive_ns, &report);
   TellRuns(processes, &report);
   CheckSums({Number(all_launches), Number(all_exclusive_ns)}, &report);

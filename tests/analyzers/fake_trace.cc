@@ -93,6 +93,7 @@ class Builder {
     PutById(tables.range_paths, fake_.range_path());
     PutById(tables.sites, fake_.site());
     PutById(tables.streams, fake_.stream());
+    PutById(tables.operation_classes, fake_.operation_class());
     if (tables.streams.size() == 1) tables.streams.emplace_back().set_id(1);
     tables.site_attributes.resize(tables.sites.size());
     tables.graphs.resize(1);
@@ -215,6 +216,9 @@ class Builder {
     statistics.set_record_count(records.size() + columns.untimed_site.size());
     statistics.set_untimed_count(columns.untimed_site.size());
     statistics.set_launch_count(columns.launch_target.size());
+    if (static_cast<int>(index) < fake_.operations_size()) {
+      *statistics.mutable_operations() = fake_.operations(static_cast<int>(index));
+    }
   }
 
   const FakeTrace& fake_;
