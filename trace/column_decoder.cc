@@ -6,6 +6,7 @@
 #include "trace/column_set.h"
 #include "trace/limits.h"
 #include "trace/record_decoder.h"
+#include "trace/refill.h"
 #include "trace/wire_fields.h"
 
 namespace hotproof::trace {
@@ -120,9 +121,9 @@ absl::Status DecodeLaunches(LaunchColumns& set, const Tables& tables, ZigZagBloc
   if (!ids.Checked(count) || !targets.Checked(count) || !streams.Checked(count)) {
     return Contradiction("launches");
   }
-  out.launch_correlation_id.resize(count);
-  out.launch_target.resize(count);
-  out.launch_stream.resize(count);
+  ResizeToRefill(out.launch_correlation_id, count);
+  ResizeToRefill(out.launch_target, count);
+  ResizeToRefill(out.launch_stream, count);
   const Targets known(tables);
   const auto known_streams = static_cast<uint32_t>(tables.streams.size());
   uint64_t* const ids_out = out.launch_correlation_id.data();
@@ -147,8 +148,8 @@ absl::Status DecodeGroups(AllRecordColumns& set, const Tables& tables, const Tem
   if (!ids.Checked(count) || !targets.Checked(count) || !streams.Checked(count)) {
     return Contradiction("groups");
   }
-  states.resize(count);
-  out.groups.resize(count);
+  ResizeToRefill(states, count);
+  ResizeToRefill(out.groups, count);
   const Targets known(tables);
   const auto known_streams = static_cast<uint32_t>(tables.streams.size());
   GroupState* const states_out = states.data();

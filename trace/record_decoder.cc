@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "trace/column_set.h"
+#include "trace/refill.h"
 
 namespace hotproof::trace {
 
@@ -225,8 +226,8 @@ absl::Status RecordDecoder::Decode(const RecordColumns& columns, size_t count,
   block_at_ = block_end_ = 0;
   entries_left_ = count;
   clock_ = {.previous_end_ns = first_start_ns};
-  out.start_ns.resize(count);
-  out.end_ns.resize(count);
+  ResizeToRefill(out.start_ns, count);
+  ResizeToRefill(out.end_ns, count);
   out.runs.clear();
   out.overlapping.clear();
   next_exception_ = 0;
