@@ -12,6 +12,8 @@ namespace hotproof::trace {
 namespace {
 
 constexpr size_t kStepBytes = size_t{256} << 10;  // stays in a cache
+// Fewer are hashed sooner than a thread is started, and every allocation is slower from then on.
+constexpr uint64_t kBytesForAThread = uint64_t{8} << 20;
 
 bool HasItsHash(const File& file, const ColumnsPlace& place, char* buffer, XXH3_state_t& state) {
   XXH3_64bits_reset(&state);
@@ -39,7 +41,11 @@ std::vector<size_t> FindDamagedColumns(std::span<const std::unique_ptr<File>> fi
       damaged[i] = !HasItsHash(*files[places[i].file], places[i], buffer.get(), state);
     }
   };
-  size_t workers = threads > 0 ? threads : std::thread::hardware_concurrency();
+  uint64_t bytes = 0;
+  for (const ColumnsPlace& place : places) bytes += place.size_bytes;
+  size_t workers = threads > 0 ? threads
+                               : std::min<uint64_t>(std::thread::hardware_concurrency(),
+                                                    bytes / kBytesForAThread);
   workers = std::clamp<size_t>(workers, 1, std::max<size_t>(places.size() / 4, 1));
   std::vector<std::thread> pool;
   try {
