@@ -37,8 +37,8 @@ class Analyzer {
   // of it. Keep it cheap: threads take turns, so this is what no second core makes faster.
   virtual void FoldInOrder(const Chunk&, Analyzer& /*folded*/) {}
 
-  // Adds the sums of `other`, an instance made by Init.
-  virtual void Merge(const Analyzer& /*other*/) {}
+  // Adds the sums of `other`, an instance made by Init, which may be left without them.
+  virtual void Merge(Analyzer& /*other*/) {}
 };
 
 }  // namespace hotproof::analyzers

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace hotproof::analyzers {
 namespace {
@@ -38,8 +39,7 @@ bool FindBuckets(const uint64_t* durations_ns, uint32_t count, uint32_t* buckets
 }  // namespace
 
 void Durations::Add(uint32_t block, const uint64_t* counts) {
-  std::vector<uint64_t>& mine = blocks_[block];
-  mine.resize(DurationBucket::kPerBlock);
+  auto& mine = blocks_[block];  // zeros where it is new
   for (uint32_t i = 0; i < DurationBucket::kPerBlock; ++i) {
     mine[i] += counts[i];
     count_ += counts[i];
@@ -50,10 +50,10 @@ uint64_t Durations::QuantileNs(double q) const {
   if (count_ == 0) return 0;
   const auto exact = std::ceil(q * static_cast<double>(count_));
   uint64_t left = std::clamp<uint64_t>(static_cast<uint64_t>(exact), 1, count_);
-  for (uint32_t block = 0; block < blocks_.size(); ++block) {
-    for (uint32_t i = 0; i < blocks_[block].size(); ++i) {
-      if (left <= blocks_[block][i]) return DurationBucket{block, i}.middle_ns();
-      left -= blocks_[block][i];
+  for (const auto& [block, counts] : blocks_) {
+    for (uint32_t i = 0; i < counts.size(); ++i) {
+      if (left <= counts[i]) return DurationBucket{block, i}.middle_ns();
+      left -= counts[i];
     }
   }
   return 0;
@@ -97,15 +97,21 @@ void SiteDurations::GiveUp() {
   for (Histogram& histogram : histograms_) histogram = {};
 }
 
-void SiteDurations::Merge(const SiteDurations& other) {
+void SiteDurations::Merge(SiteDurations& other) {
   if (other.too_many_) GiveUp();
   for (size_t site = 0; site < histograms_.size() && !too_many_; ++site) {
-    const Histogram& theirs = other.histograms_[site];
+    Histogram& theirs = other.histograms_[site];
     if (theirs.size == 0) continue;
+    Histogram& mine = histograms_[site];
+    if (mine.size == 0) {
+      blocks_ += theirs.size / DurationBucket::kPerBlock;
+      std::swap(mine, theirs);
+      if (blocks_ > kMaxBlocks) GiveUp();
+      continue;
+    }
     At(site, theirs.first);
     At(site, theirs.first + theirs.size - 1);
     if (too_many_) break;
-    Histogram& mine = histograms_[site];
     uint64_t* const to = &mine.counts[theirs.first - mine.first];
     for (uint32_t i = 0; i < theirs.size; ++i) to[i] += theirs.counts[i];
   }

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -47,7 +48,7 @@ class Durations {
 
  private:
   uint64_t count_ = 0;
-  std::array<std::vector<uint64_t>, DurationBucket::kBlocks> blocks_;
+  std::map<uint32_t, std::array<uint64_t, DurationBucket::kPerBlock>> blocks_;
 };
 
 // One histogram for each of many sites, filled record by record on one thread. Memory: 16 bytes a
@@ -65,7 +66,8 @@ class SiteDurations {
   // The duration of each of `count` (at most kMostAtOnce) records by its site, faster.
   static constexpr uint32_t kMostAtOnce = 128;
   void Add(const uint32_t* sites, const uint64_t* durations_ns, uint32_t count);
-  void Merge(const SiteDurations& other);
+  // What this has nothing of is taken from `other`.
+  void Merge(SiteDurations& other);
   void AddTo(uint32_t site, Durations& durations) const;
   // There are none. It does not depend on the order of what was added and merged.
   bool too_many() const { return too_many_; }

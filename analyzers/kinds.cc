@@ -1,5 +1,7 @@
 #include "analyzers/kinds.h"
 
+#include <map>
+
 #include "analyzers/number.h"
 
 namespace hotproof::analyzers {
@@ -7,8 +9,12 @@ namespace hotproof::analyzers {
 void Kinds::Merge(const ProcessAnalysis& process) {
   const TraceIndex& index = *process.index;
   std::vector<uint32_t> row_of_site(index.site_count());
+  std::map<catalog::Kind, uint32_t> row_of_kind;
   for (uint32_t site = 0; site < index.site_count(); ++site) {
-    row_of_site[site] = rows_.RowOf(std::string(catalog::KindName(index.kind_of_site(site))));
+    const catalog::Kind kind = index.kind_of_site(site);
+    const auto [row, is_new] = row_of_kind.try_emplace(kind);
+    if (is_new) row->second = rows_.RowOf(std::string(catalog::KindName(kind)));
+    row_of_site[site] = row->second;
   }
   rows_.Add(process, row_of_site, phase_);
   attributed_.resize(rows_.size());

@@ -180,7 +180,7 @@ void LaunchMatching::FoldInOrder(const Chunk& chunk, Analyzer& folded) {
   CloseComplete(kMaxOpen);
 }
 
-void LaunchMatching::Merge(const Analyzer& other) {
+void LaunchMatching::Merge(Analyzer& other) {
   const Result& theirs = static_cast<const LaunchMatching&>(other).result_;
   for (uint32_t device = 0; device < theirs.devices.size(); ++device) {
     At(result_.devices, device).Add(theirs.devices[device]);

@@ -35,7 +35,7 @@ class LaunchMatching : public Analyzer {
   std::unique_ptr<Analyzer> Init() const override;
   void Fold(const Chunk& chunk) override;
   void FoldInOrder(const Chunk& chunk, Analyzer& folded) override;
-  void Merge(const Analyzer& other) override;
+  void Merge(Analyzer& other) override;
 
   struct Result {
     std::vector<MatchCounts> devices;     // by device id; launches on an unknown stream count in 0

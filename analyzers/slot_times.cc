@@ -347,8 +347,8 @@ void SlotTimes::GiveHelpers(const Chunk& chunk, const Kept& kept) {
   }
 }
 
-void SlotTimes::Merge(const Analyzer& other) {
-  const Result& theirs = static_cast<const SlotTimes&>(other).result_;
+void SlotTimes::Merge(Analyzer& other) {
+  Result& theirs = static_cast<SlotTimes&>(other).result_;
   for (int phase = 0; phase < 2; ++phase) {
     for (size_t slot = 0; slot < result_.sums[phase].size(); ++slot) {
       TimeSums& mine = result_.sums[phase][slot];
@@ -356,7 +356,7 @@ void SlotTimes::Merge(const Analyzer& other) {
       mine.duration_ns += theirs.sums[phase][slot].duration_ns;
       mine.exclusive_ns += theirs.sums[phase][slot].exclusive_ns;
     }
-    const Replays& replays = static_cast<const SlotTimes&>(other).replays_[phase];
+    const Replays& replays = static_cast<SlotTimes&>(other).replays_[phase];
     for (size_t slot = 0; slot < replays.duration_ns.size(); ++slot) {
       replays_[phase].duration_ns[slot] += replays.duration_ns[slot];
       replays_[phase].steps[slot] += replays.steps[slot];

@@ -33,7 +33,7 @@ class SlotTimes : public Analyzer {
   size_t instance_bytes() const override;
   void Fold(const Chunk& chunk) override;
   void FoldInOrder(const Chunk& chunk, Analyzer& folded) override;
-  void Merge(const Analyzer& other) override;
+  void Merge(Analyzer& other) override;
 
   struct Result {
     std::vector<TimeSums> sums[2];      // [0] warm-up, [1] steady; by slot
