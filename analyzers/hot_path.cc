@@ -24,13 +24,27 @@ std::string OperandsOf(const catalog::KernelClass& kernel_class) {
   return operands;
 }
 
-std::string KeyOf(const TraceIndex& index, uint32_t site, const report::Gemm& row) {
+std::string LibraryOf(const TraceIndex& index, uint32_t site) {
+  const std::string& library = index.tables().sites[site].launching_library();
+  return library.substr(library.rfind('/') + 1);
+}
+
+// "sm80_on_sm90", or empty.
+std::string ArchitectureFlag(const ProcessAnalysis& process, const KernelInfo& kernel) {
+  const std::string other = OtherArchitecture(process, kernel);
+  return other.empty() ? "" : absl::StrCat(kernel.kernel_class.arch, "_on_", other);
+}
+
+// What tells rows apart. Sites have far fewer rows, so it is made without the row.
+std::string KeyOf(const ProcessAnalysis& process, uint32_t site) {
+  const TraceIndex& index = *process.index;
+  const KernelInfo& kernel = index.kernel(index.kernel_of_site(site));
   const Shape& shape = index.shape_of_site(site);
   return absl::StrJoin(
-      std::vector<std::string>{DimText(shape.n), DimText(shape.k), DimText(shape.m),
-                               DimText(shape.batch), row.path(), row.kernel(), row.cubin_hash(),
-                               row.library(), row.variant(), row.provenance(),
-                               absl::StrJoin(row.flags(), " ")},
+      {DimText(shape.n), DimText(shape.k), DimText(shape.m), DimText(shape.batch),
+       std::string(catalog::PathName(kernel.kernel_class.path)), kernel.canonical,
+       kernel.cubin_hash, LibraryOf(index, site), shape.complete() ? "" : index.VariantOfSite(site),
+       std::string(ProvenanceName(shape.provenance)), ArchitectureFlag(process, kernel)},
       "\x1f");
 }
 
@@ -55,8 +69,8 @@ report::Gemm GemmOf(const ProcessAnalysis& process, uint32_t site) {
   if (shape.n) row.set_n(*shape.n);
   if (shape.k) row.set_k(*shape.k);
   if (shape.batch) row.set_batch(*shape.batch);
-  const std::string& library = index.tables().sites[site].launching_library();
-  if (!library.empty()) row.set_library(library.substr(library.rfind('/') + 1));
+  const std::string library = LibraryOf(index, site);
+  if (!library.empty()) row.set_library(library);
   row.set_provenance(std::string(ProvenanceName(shape.provenance)));
   row.set_path(std::string(catalog::PathName(kernel_class.path)));
   row.set_kernel(kernel.canonical);
@@ -66,8 +80,8 @@ report::Gemm GemmOf(const ProcessAnalysis& process, uint32_t site) {
   row.set_operands(OperandsOf(kernel_class));
   row.set_tile(kernel_class.tile);
   row.set_arch(kernel_class.arch);
-  const std::string other = OtherArchitecture(process, kernel);
-  if (!other.empty()) row.add_flags(absl::StrCat(kernel_class.arch, "_on_", other));
+  const std::string architecture = ArchitectureFlag(process, kernel);
+  if (!architecture.empty()) row.add_flags(architecture);
   row.set_cubin_hash(kernel.cubin_hash);
   if (!shape.complete()) {
     row.set_variant(index.VariantOfSite(site));
@@ -81,9 +95,8 @@ std::vector<uint32_t> HotPath::RowsOfSites(const ProcessAnalysis& process) {
   std::vector<uint32_t> row_of_site(index.site_count(), kNoRow);
   for (uint32_t site = 1; site < index.site_count(); ++site) {
     if (index.kind_of_site(site) != catalog::Kind::kGemm) continue;
-    report::Gemm constants = GemmOf(process, site);
-    const uint32_t row = rows_.RowOf(KeyOf(index, site, constants));
-    if (row == info_.size()) info_.push_back({std::move(constants), {}, {}, false});
+    const uint32_t row = rows_.RowOf(KeyOf(process, site));
+    if (row == info_.size()) info_.push_back({&process, site, {}, {}, false});
     row_of_site[site] = row;
   }
   return row_of_site;
@@ -185,7 +198,7 @@ void HotPath::Finish(uint64_t all_exclusive_ns, report::Report* report) const {
   for (const uint32_t index : rows_.Sorted()) {
     const RowSums& sums = rows_.sums(index);
     report::Gemm* row = report->add_gemms();
-    *row = info_[index].constants;
+    *row = GemmOf(*info_[index].process, info_[index].site);
     FillRow(sums, all_exclusive_ns, row);
     row->set_captured_nodes(Number(sums.captured_nodes));
     row->set_eager_launches(Number(sums.eager_launches));

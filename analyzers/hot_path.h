@@ -18,6 +18,7 @@ class HotPath {
  public:
   explicit HotPath(PhaseChoice phase) : phase_(phase) {}
 
+  // `process` must outlive this.
   void Merge(const ProcessAnalysis& process);
 
   // Appends the rows, and a problem for each that is faster than its memory allows.
@@ -25,8 +26,9 @@ class HotPath {
   void Finish(uint64_t all_exclusive_ns, report::Report* report) const;
 
  private:
-  struct Row {  // what the first site of a row says; the same for all of them
-    report::Gemm constants;
+  struct Row {
+    const ProcessAnalysis* process;  // of the first site; what is constant is the same for all sites
+    uint32_t site;
     HelperSums quant, reduce;    // of the chosen phase in [1]
     bool order_unknown = false;  // of eager launches that are in it
   };
