@@ -8,7 +8,8 @@
 //   few tokens   small tiles, a CTA computes all segments of its tiles: nothing is exchanged
 //   more tokens  where K has segments, tiles of 128 rows, so that fewer CTAs fetch the same tokens.
 //                Each pair of a tile's segments is a CTA's, the last one adds ('shared')
-//   most tokens  small tiles again where K is short: exchanging sums would cost more
+//   most tokens  where K is short and exchanging sums would cost more, small tiles again: a CTA
+//                computes all segments of one for half of the tokens
 // More than 32 tokens are for another kernel ('many').
 #ifndef HOTPROOF_KERNEL_DECOMPOSITION_H_
 #define HOTPROOF_KERNEL_DECOMPOSITION_H_
@@ -36,7 +37,9 @@ inline constexpr int kManyTileGroups = 34;    // whose tiles have up to 272 rows
 inline constexpr int kNearlyFullGroups = 14;  // of 112 and more it makes 128
 inline constexpr int kMostSharedTokens = 64;  // where K has less than kLongBlocks
 inline constexpr int kLongBlocks = 64;
-inline constexpr int kWgmmaGroups = 8;  // 64 rows
+inline constexpr int kTokenTile = 64;        // when tokens are cut in two, a CTA's,
+inline constexpr int kTokenTileGroups = 10;  // and its rows: up to 80
+inline constexpr int kWgmmaGroups = 8;       // 64 rows
 
 HOTPROOF_HOST_DEVICE constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 HOTPROOF_HOST_DEVICE constexpr int smaller(int a, int b) { return a < b ? a : b; }
@@ -51,18 +54,20 @@ struct Decomposition {
   bool shared;        // a CTA computes a pair of segments of one tile, else all of its tiles
   bool many;          // for the kernel of many_tokens.cuh
   bool halves;        // the two consumer warpgroups divide a tile's segments, not its rows
+  int token_tiles;    // 1, or 2: a CTA has kTokenTile of the tokens
 
   // Segment s is K blocks [cut(s), cut(s + 1)).
   HOTPROOF_HOST_DEVICE constexpr int cut(int s) const {
     return s >= segments ? k_blocks : s * ceil_div(k_blocks, kCutBlocks) / segments * kCutBlocks;
   }
-  // The grid is columns x parts. CTA (c, part) computes tiles [first_tile(c), end_tile(c)), of each
-  // segments [first_segment(part), end_segment(part)).
+  // The grid is columns x parts x token_tiles. CTA (c, part, t) computes tiles [first_tile(c),
+  // end_tile(c)), of each segments [first_segment(part), end_segment(part)), for tokens from
+  // t * kTokenTile on.
   HOTPROOF_HOST_DEVICE constexpr int columns() const {
     return shared ? tiles : ceil_div(tiles, tiles_per_cta);
   }
   HOTPROOF_HOST_DEVICE constexpr int parts() const { return shared ? segments / 2 : 1; }
-  HOTPROOF_HOST_DEVICE constexpr int ctas() const { return columns() * parts(); }
+  HOTPROOF_HOST_DEVICE constexpr int ctas() const { return columns() * parts() * token_tiles; }
   HOTPROOF_HOST_DEVICE constexpr int first_tile(int c) const { return c * tiles_per_cta; }
   HOTPROOF_HOST_DEVICE constexpr int end_tile(int c) const {
     return smaller((c + 1) * tiles_per_cta, tiles);
@@ -117,16 +122,25 @@ constexpr void set_tiles(Decomposition* d, int tile_groups, bool shared, int sm_
   d->tiles_per_cta = d->shared ? 1 : ceil_div(d->tiles, sm_count);
 }
 
+// Tiles for CTAs that take half of the tokens each, where those are small.
+constexpr bool cut_tokens(Decomposition* d, int m, int sm_count) {
+  const int tile_groups = sm_count < 2 ? d->groups : ceil_div(d->groups, sm_count / 2);
+  if (m <= kTokenTile || d->segments == 1 || tile_groups > kTokenTileGroups) return false;
+  set_tiles(d, tile_groups, false, sm_count);
+  d->token_tiles = 2;
+  return true;
+}
+
 // `most_whole`: the most rows of A, at most kMostFewTokens, with which tiles are not shared, where
 // they can be. Not shared, tiles are small and want stages of 4 K blocks.
 constexpr Decomposition decompose(int m, int most_whole, int n, int k, int sm_count) {
-  Decomposition d{ceil_div(n, kGroup), ceil_div(k, kBlockK), 1, 1, 1, 1, false, false, false};
+  Decomposition d{ceil_div(n, kGroup), ceil_div(k, kBlockK), 1, 1, 1, 1, false, false, false, 1};
   d.segments = segments_for(d.groups, d.k_blocks, sm_count);
   d.many = m > kMostFewTokens;
   const bool cheap_to_share = m <= kMostSharedTokens || d.k_blocks >= kLongBlocks;
   if (d.segments > 1 && cheap_to_share && (m > most_whole || !d.cuts_fit(4))) {
     set_tiles(&d, smaller(kFullTileGroups, d.groups), true, sm_count);
-  } else {
+  } else if (!cut_tokens(&d, m, sm_count)) {
     const int even = ceil_div(d.groups, sm_count);
     const int tiles = ceil_div(even, d.many ? kManyTileGroups : kFullTileGroups + 1);
     const int groups = ceil_div(even, tiles);

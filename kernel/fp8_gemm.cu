@@ -58,7 +58,9 @@ constexpr int kWindowBytes = 40 << 10;
 // What of the tokens is kept ready beside the weights: with many tokens they
 // are half of all that a multiprocessor reads.
 constexpr int token_bytes(const Decomposition& work, int m_tile) {
-  return (!work.many ? 20 : m_tile <= 64 ? 48 : work.tile_groups <= kWgmmaGroups ? 128 : 96) << 10;
+  if (!work.many) return 20 << 10;
+  if (work.token_tiles > 1) return 96 << 10;
+  return (m_tile <= 64 ? 48 : work.tile_groups <= kWgmmaGroups ? 128 : 96) << 10;
 }
 constexpr int kMaxStages = 32;       // a warp sets up a ring's barriers, one stage a lane
 constexpr int kMaxTokenStages = 30;  // and allowed with halves
@@ -68,11 +70,12 @@ RingPlan rings_for(const Decomposition& work, int m_tile, bool ragged, const Tun
   RingPlan ring = {};
   const bool many = work.many;
   const bool small_tile = work.tile_groups <= (many ? kFullTileGroups : 6);
+  const int most = many ? most_many_blocks(work.token_tiles > 1) : most_stage_blocks(m_tile);
   ring.stage_blocks = tuning.stage_blocks > 0 ? tuning.stage_blocks
-                      : many                  ? (small_tile ? 2 : 1)
+                      : many                  ? (small_tile ? most : 1)
                       : small_tile            ? 4
                                               : 2;
-  ring.stage_blocks = std::min(ring.stage_blocks, many ? 2 : most_stage_blocks(m_tile));
+  ring.stage_blocks = std::min(ring.stage_blocks, most);
   while (!work.cuts_fit(ring.stage_blocks)) ring.stage_blocks /= 2;
   if (ragged) ring.stage_blocks = 1;
   const int per_tile = ceil_div(work.longest_k(), ring.stage_blocks);
@@ -112,7 +115,7 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
   if (work.many && tuning.tile_groups > 0 && work.segments == 1) {
     set_tiles(&work, std::min(tuning.tile_groups, kManyTileGroups), false, device.sm_count);
   }
-  plan->m_tile = m_tile_for(m);
+  plan->m_tile = work.token_tiles > 1 ? kTokenTile : m_tile_for(m);
 
   const int budget = std::min(device.smem_per_sm - device.smem_reserved, device.smem_per_block);
   RingPlan& ring = plan->ring;
@@ -224,6 +227,10 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
   if (tuning.never_wait) p.flags |= kNeverWait;
   const bool ragged = args.k % kBlockK != 0;
   if (ragged) p.flags |= kRaggedK;
+  if (args.a_scale_stride_m == 1 && args.a_scale_stride_k % 4 == 0 && args.m % 4 == 0 &&
+      aligned(args.a_scale, 16)) {
+    p.flags |= kBulkScales;
+  }
   if (args.flags & HOTPROOF_WEIGHTS_MAY_CHANGE) p.flags |= kWaitBeforeWeights;
   if (args.flags & HOTPROOF_POWER_OF_TWO_SCALES) p.flags |= kPowerOfTwoScales;
   p.a_scale = args.a_scale;
@@ -263,7 +270,7 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
 
   cudaLaunchAttribute attribute = {};
   cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(plan.work.columns(), plan.work.parts());
+  config.gridDim = dim3(plan.work.columns(), plan.work.parts(), plan.work.token_tiles);
   config.blockDim = dim3(kBlockThreads);
   config.dynamicSmemBytes = plan.smem_bytes;
   config.stream = static_cast<cudaStream_t>(stream);

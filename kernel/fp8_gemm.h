@@ -51,7 +51,8 @@ typedef enum hotproof_status {
  * of 16. d: 4-byte aligned, ldd >= N, even. Scales: 4-byte aligned, any strides >= 0: scale of
  * A[m][k] = a_scale[m * a_scale_stride_m + (k / 128) * a_scale_stride_k] scale of B[n][k] =
  * b_scale[(n / 128) * b_scale_stride_n + (k / 128) * b_scale_stride_k] so both vLLM's row-major and
- * DeepGEMM's M-major activation scales fit without a copy. */
+ * DeepGEMM's M-major activation scales fit without a copy. With more than 32 rows the latter are
+ * faster, if M and a_scale_stride_k are multiples of 4 and a_scale is 16-byte aligned. */
 typedef struct hotproof_fp8_gemm_args {
   int32_t m, n, k;
   uint32_t flags;

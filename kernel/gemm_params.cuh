@@ -74,9 +74,12 @@ inline constexpr uint32_t kWaitBeforeWeights = 1;
 inline constexpr uint32_t kPowerOfTwoScales = 2;
 inline constexpr uint32_t kRaggedK = 4;    // K is no multiple of 128: b_map's first dimension is K
 inline constexpr uint32_t kNeverWait = 8;  // test builds: wrong, but shows what waiting costs
+inline constexpr uint32_t kBulkScales = 16;  // A's scales of a K block are neighbours, aligned
 
 inline constexpr int kConsumerWarps = 8;
 inline constexpr int kBlockThreads = 32 * (kConsumerWarps + 1 + kTokenWarps);
+// K blocks in a stage of the kernel for many tokens, at most; `cut`: a CTA has half of the tokens.
+HOTPROOF_HOST_DEVICE constexpr int most_many_blocks(bool cut) { return cut ? 4 : 2; }
 // Arrivals that complete a token stage: one thread's TMA and 32 lanes' scale copies, or one warp
 // that wrote it with ordinary stores.
 HOTPROOF_HOST_DEVICE constexpr int token_arrivals(bool quantise) { return quantise ? 1 : 33; }

@@ -23,8 +23,9 @@ Tuning with_tile(int tile_groups, bool shared = false);
 bool same_rows(const Problem& p, const std::vector<uint16_t>& all,
                const std::vector<uint16_t>& some, int m);
 
-// The two long checks (checks_long.cu).
+// The long checks (checks_long.cu).
 void check_determinism(int runs, const Tuning& tuning, int m);
+void check_many_tokens();
 void check_full_shapes(CublasLt* cublaslt);
 
 }  // namespace hotproof::kernel::bench

@@ -316,12 +316,14 @@ int run_checks(const CheckOptions& options) {
   check_mutations();
   check_quantisation();
   check_changing_weights();
+  check_many_tokens();
   if (options.full_shapes) check_full_shapes(options.cublaslt);
   if (options.determinism_runs > 0) {
     check_determinism(options.determinism_runs, {}, 8);
     check_determinism(options.determinism_runs, {}, 16);  // few token stages, halves of K
     check_determinism(std::min(options.determinism_runs, 1000), with_tile(0, true), 8);
     check_determinism(options.determinism_runs, {}, 64);
+    check_determinism(options.determinism_runs, {}, 128);
   }
   if (take_launch_count() >= 0) {
     Problem p(8, 256, 256);

@@ -130,6 +130,43 @@ void check_determinism(int runs, const Tuning& tuning, int m) {
   cudaStreamDestroy(load_stream);
 }
 
+// How A's scales are laid out and fetched, and how deep stages and rings are, change no bit; nor
+// does which of the two kernels computes a row.
+void check_many_tokens() {
+  Tuning one_block, two_blocks, shallow;
+  one_block.stage_blocks = 1;
+  two_blocks.stage_blocks = 2;
+  shallow.stages = 2;
+  shallow.token_stages = 3;
+  const int shapes[][2] = {{1024, 2176}, {1000, 1040}, {5120, 6144}, {2056, 3216},
+                           {7000, 2000}, {14336, 784}, {34816, 656}};
+  for (const auto& shape : shapes) {
+    Problem k_major(128, shape[0], shape[1]), m_major(128, shape[0], shape[1], {0, 0, 0, true});
+    for (Problem* p : {&k_major, &m_major}) {
+      p->fill_random(shape[0]);
+      for (int m = 0; m < 128; ++m) {
+        for (int b = 0; b < p->k_blocks(); ++b) p->a_scale_at(m, b) = k_major.a_scale_at(m, b);
+      }
+      p->upload();
+    }
+    const auto want = k_major.run(128);
+    std::string where;
+    int runs = 0;
+    for (Problem* p : {&k_major, &m_major}) {
+      for (int m : {32, 33, 36, 64, 65, 68, 98, 100, 127, 128}) {
+        for (const Tuning& tuning : {Tuning(), one_block, two_blocks, shallow}) {
+          ++runs;
+          if (same_rows(*p, want, p->run(m, tuning), m)) continue;
+          where += "M = " + std::to_string(m) + (p == &m_major ? ", M-major; " : "; ");
+        }
+      }
+    }
+    report("layouts of scales and depths of stages, " + std::to_string(shape[0]) + "x" +
+               std::to_string(shape[1]) + ", M = 32..128, " + std::to_string(runs) + " runs",
+           where.empty(), where);
+  }
+}
+
 void check_full_shapes(CublasLt* cublaslt) {
   for (const Shape& shape : kShapes) {
     const std::string name =

@@ -214,7 +214,7 @@ std::vector<Variant> variants(bool many) {
     change(t);
     all.push_back({name, t});
   };
-  for (const int blocks : {1, 2}) {
+  for (const int blocks : {1, 2, 4}) {
     for (const int stages : {3, 4, 6, 9}) {
       if (!many) continue;
       add("blocks " + std::to_string(blocks) + ", tokens " + std::to_string(stages),

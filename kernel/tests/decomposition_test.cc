@@ -12,7 +12,7 @@ namespace {
 const int kNk[][2] = {{34816, 5120}, {5120, 17408}, {5120, 6144},  {16384, 5120}, {14336, 5120},
                       {128, 128},    {8, 16},       {136, 144},    {1000, 1040},  {384, 100000},
                       {100000, 384}, {4304, 1152},  {131072, 8192}};
-const int kMs[] = {1, 8, 16, 17, 32, 33, 64, 128};
+const int kMs[] = {1, 8, 16, 17, 32, 33, 64, 65, 128};
 constexpr int kMostWhole = 16;
 
 struct Named {
@@ -112,9 +112,18 @@ TEST(Decomposition, TilesFitTheConsumers) {
     SCOPED_TRACE(text(c));
     if (c.d.many) {
       EXPECT_FALSE(c.d.halves);
+      const bool cut = c.d.token_tiles > 1;
       const int most = c.d.shared         ? kFullTileGroups
+                       : cut              ? kTokenTileGroups
                        : c.d.segments > 1 ? kWgmmaGroups
                                           : kManyTileGroups;
+      if (cut) {
+        EXPECT_EQ(c.d.token_tiles, 2);
+        EXPECT_GT(c.m, kTokenTile) << "the second tile has tokens";
+        EXPECT_LE(c.m, 2 * kTokenTile) << "every token has a CTA";
+        EXPECT_GT(c.d.segments, 1);
+        EXPECT_EQ(c.d.parts(), 1);
+      }
       EXPECT_LE(c.d.tile_groups, most);
       EXPECT_FALSE(c.d.tile_groups > 13 && c.d.tile_groups < 16) << "two rows of B's scales";
       const bool may_share = c.m <= kMostSharedTokens || c.d.k_blocks >= kLongBlocks;
@@ -124,6 +133,7 @@ TEST(Decomposition, TilesFitTheConsumers) {
       }
       continue;
     }
+    EXPECT_EQ(c.d.token_tiles, 1);
     const int first = groups_of_warpgroup(c.d.tile_groups, 0);
     const int second = groups_of_warpgroup(c.d.tile_groups, 1);
     EXPECT_EQ(first + second, c.d.tile_groups);
@@ -180,7 +190,8 @@ TEST(Decomposition, TheWorkloadOn132Multiprocessors) {
                         {64, 14336, 5120, 128, 112, 1, false},
                         {128, 34816, 5120, 264, 132, 1, false},
                         {128, 5120, 17408, 128, 120, 6, true},
-                        {128, 5120, 6144, 40, 128, 6, false},
+                        {65, 5120, 6144, 80, 128, 6, false},
+                        {128, 5120, 6144, 80, 128, 6, false},
                         {128, 16384, 5120, 128, 128, 1, false},
                         {128, 14336, 5120, 128, 112, 1, false}}) {
     const Decomposition d = decompose(w.m, kMostWhole, w.n, w.k, 132);
