@@ -148,14 +148,14 @@ report::Change ShapeOf(const report::Gemm& row) {
   if (row.has_batch()) change.set_batch(row.batch());
   change.set_operands(row.operands());
   change.set_path(row.path());
+  if (!row.has_n() || !row.has_k()) change.set_kernel(row.kernel());
   return change;
 }
 
 std::string ShapeKey(const report::Gemm& row) {
   const report::Change shape = ShapeOf(row);
-  const bool known = shape.has_n() && shape.has_k();
   return absl::StrCat(shape.m(), "\x1f", shape.n(), "\x1f", shape.k(), "\x1f", shape.batch(),
-                      "\x1f", shape.operands(), "\x1f", known ? "" : row.kernel());
+                      "\x1f", shape.operands(), "\x1f", shape.kernel());
 }
 
 class Comparer {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "analyzers/completeness.h"
 #include "analyzers/number.h"
+#include "analyzers/range_index.h"
 #include "analyzers/what_ran.h"
 
 namespace hotproof::analyzers {
@@ -225,6 +226,13 @@ class Checker {
 
   void AddPossible(uint64_t possible, const char* may, Why* why) const {
     if (possible == 0) return;
+    if (expectation_.selection.range && !expectation_.selection.shape && RangesReachedTheTracer()) {
+      why->Add(absl::StrCat(possible, " more launches ", may,
+                            ": not all is kept of the range they ran in ('(many)', or a name that was cut)"),
+               "give ranges fewer or shorter names; docs/ranges.md says how much of them is kept",
+               "unknown_range");
+      return;
+    }
     why->Add(
         absl::StrCat(possible, " more launches of unknown ", Unknown(), " ", may),
         expectation_.selection.shape ? "ask by --kernel or --path, which need no shape"
@@ -234,6 +242,12 @@ class Checker {
         absl::StrCat("unknown_", absl::StrReplaceAll(Unknown(), {{" ", "_"}})));
     if (expectation_.selection.code && !expectation_.selection.code->why_incomplete.empty())
       why->Add(expectation_.selection.code->why_incomplete, "", "code_not_read");
+  }
+
+  bool RangesReachedTheTracer() const {
+    return std::all_of(processes_.begin(), processes_.end(), [](const ProcessAnalysis* process) {
+      return RangeIndex(*process->index).any_of_program();
+    });
   }
 
   // What a share is taken of.

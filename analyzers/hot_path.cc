@@ -1,6 +1,7 @@
 #include "analyzers/hot_path.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -55,6 +56,42 @@ double ElementBytes(const std::string& dtype) {
   if (dtype == "e4m3" || dtype == "e5m2" || dtype == "int8") return 1;
   if (dtype == "e2m1" || dtype == "int4") return 0.5;
   return 0;
+}
+
+// What a table may not show of a row, in words.
+std::vector<std::string> HiddenOf(const report::Gemm& row) {
+  std::vector<std::string> hidden = {row.library(), absl::StrCat("cubin ", row.cubin_hash().substr(0, 8))};
+  for (std::string rest = row.variant(); !rest.empty();) {
+    const size_t next = std::min({rest.find(" block "), rest.find(" arguments "), rest.size()});
+    hidden.push_back(rest.substr(0, next));
+    rest.erase(0, next + 1);
+  }
+  return hidden;
+}
+
+void TellApart(report::Report* report) {
+  std::map<std::string, std::vector<report::Gemm*>> alike;
+  for (report::Gemm& row : *report->mutable_gemms()) {
+    if (row.launches() == 0) continue;
+    alike[absl::StrJoin({absl::StrCat(row.m(), "x", row.n(), "x", row.k(), "x", row.batch()), row.path(),
+                         row.kernel(), row.provenance(), row.operands()},
+                        "\x1f")]
+        .push_back(&row);
+  }
+  for (const auto& [shown, rows] : alike) {
+    std::vector<std::vector<std::string>> hidden;
+    for (const report::Gemm* row : rows) hidden.push_back(HiddenOf(*row));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      std::vector<std::string> apart;
+      for (size_t part = 0; part < hidden[i].size(); ++part) {
+        const bool differs = std::any_of(hidden.begin(), hidden.end(), [&](const auto& other) {
+          return part >= other.size() || other[part] != hidden[i][part];
+        });
+        if (differs && !hidden[i][part].empty()) apart.push_back(hidden[i][part]);
+      }
+      rows[i]->set_apart_by(absl::StrJoin(apart, ", "));
+    }
+  }
 }
 
 }  // namespace
@@ -210,6 +247,7 @@ void HotPath::Finish(uint64_t all_exclusive_ns, report::Report* report) const {
     if (row->has_time_ns()) SetHelperTimes(info_[index], row);
     FlagImpossible(sums, row, report);
   }
+  TellApart(report);
 }
 
 }  // namespace hotproof::analyzers

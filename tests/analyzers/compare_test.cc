@@ -225,6 +225,19 @@ TEST(Compare, ATraceThatHoldsNothingIsNoFullCoverage) {
   EXPECT_FALSE(result.counts_exact());
 }
 
+TEST(Compare, GemmsOfUnknownShapeAreToldApartByTheirKernels) {
+  const std::string run = Trace(
+      "kernel { id: 1 name: 'my_fp8_gemm' } kernel { id: 2 name: 'other_gemm' } "
+      "site { id: 1 kernel_id: 1 } site { id: 2 kernel_id: 2 } "
+      "step { launch { site: 1 times: 3 } } step { launch { site: 2 } }");
+  const report::Comparison result = Compare(run, run);
+  ASSERT_EQ(result.gemms_size(), 2);
+  EXPECT_EQ(result.gemms(0).kernel(), "my_fp8_gemm");
+  EXPECT_EQ(result.gemms(1).kernel(), "other_gemm");
+  const report::Comparison known = Compare(Of(kFlashinfer, "step { launch { site: 1 } }"), run);
+  EXPECT_EQ(known.gemms(0).kernel(), "");  // whichever kernel computes it
+}
+
 TEST(Compare, WhereNothingRanThatIsKnown) {
   const report::Comparison result = Compare(Of(kFlashinfer, ""), Of(kFlashinfer, ""));
   EXPECT_TRUE(result.counts_exact());

@@ -203,8 +203,10 @@ TEST(Assert, Ranges) {
   EXPECT_EQ(Check(kRanges, in + "'model' launches: 4 }").verdict(), AssertReport::PASS);
   EXPECT_EQ(Check(kRanges, in + "'server:request.7' launches: 1 }").verdict(), AssertReport::PASS);
   // One launch was in a range that stands for many.
-  EXPECT_EQ(Check(kRanges, in + "'attention' max_launches: 0 }").verdict(),
-            AssertReport::INCONCLUSIVE);
+  const AssertReport many = Check(kRanges, in + "'attention' max_launches: 0 }");
+  EXPECT_EQ(many.verdict(), AssertReport::INCONCLUSIVE);
+  EXPECT_THAT(many.checks(0).reason(), HasSubstr("1 more launches may belong to it: not all is kept"));
+  EXPECT_THAT(many.checks(0).advice(), HasSubstr("docs/ranges.md"));
   EXPECT_EQ(Check(kRanges, in + "'attention' max_launches: 1 }").verdict(), AssertReport::PASS);
   EXPECT_EQ(Check(kRanges, in + "'^$' min_launches: 1 }").verdict(),
             AssertReport::PASS);  // in none
@@ -222,6 +224,7 @@ TEST(Assert, Ranges) {
   const AssertReport never = Check(library, in + "'mlp' max_launches: 0 }");
   EXPECT_EQ(never.verdict(), AssertReport::INCONCLUSIVE);
   EXPECT_THAT(never.checks(0).reason(), HasSubstr("1 more launches of unknown range"));
+  EXPECT_THAT(never.checks(0).advice(), HasSubstr("hotproof_range_push"));
   EXPECT_EQ(Check(library, in + "'mlp' min_launches: 1 }").verdict(), AssertReport::INCONCLUSIVE);
   EXPECT_EQ(Check(library, in + "'CCCL:scan' launches: 1 }").verdict(), AssertReport::PASS);
 }
