@@ -78,7 +78,10 @@ void FillProcesses(const std::vector<SeenProcess>& seen, const std::vector<Trace
     entry.set_traced(has_trace);
     // A short process may be gone before its mappings are looked at; its trace knows.
     entry.set_preloaded(process.preloaded || (has_trace && found->second->preloaded));
-    entry.set_gpu_evidence(process.holds_uvm ? "uvm fd" : has_trace ? "trace" : "");
+    entry.set_gpu_evidence(process.marked_untraced ? "no trace could be made"
+                           : process.holds_uvm     ? "uvm fd"
+                           : has_trace             ? "trace"
+                                                   : "");
   }
   for (const TraceIdentity& trace : traces) {
     if (!listed.insert({trace.pid, trace.start_ticks}).second) continue;
@@ -95,7 +98,20 @@ void FillProcesses(const std::vector<SeenProcess>& seen, const std::vector<Trace
   }
 }
 
-bool WriteManifest(const std::string& folder, const trace::Manifest& manifest) {
+namespace {
+
+// Where the file system knows no such rename, another's file goes: the caller has looked for one before.
+bool Publish(const std::string& temporary, const std::string& path, bool is_first) {
+  if (is_first) {
+    if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return true;
+    if (errno != EINVAL && errno != ENOSYS) return false;
+  }
+  return rename(temporary.c_str(), path.c_str()) == 0;
+}
+
+}  // namespace
+
+bool WriteManifest(const std::string& folder, const trace::Manifest& manifest, bool is_first) {
   const std::string json = render::ToJson(manifest);
   const std::string path = folder + "/" + kManifestName;
   const std::string temporary = path + "." + std::to_string(getpid()) + ".tmp";
@@ -105,7 +121,7 @@ bool WriteManifest(const std::string& folder, const trace::Manifest& manifest) {
   if (fd < 0) return false;
   const bool written = WriteAll(fd, json);
   const int error = errno;
-  if (close(fd) == 0 && written && rename(temporary.c_str(), path.c_str()) == 0) return true;
+  if (close(fd) == 0 && written && Publish(temporary, path, is_first)) return true;
   const int last_error = written ? errno : error;
   unlink(temporary.c_str());
   errno = last_error;

@@ -28,12 +28,14 @@ class TraceFolder {
 };
 
 // Sets `processes` of the manifest: everything seen, then processes that only their trace tells of.
-// A process is a GPU process when it opened /dev/nvidia-uvm or left a trace.
+// A process is a GPU process when it opened /dev/nvidia-uvm, left a trace, or says that it could
+// not.
 void FillProcesses(const std::vector<SeenProcess>& seen, const std::vector<TraceIdentity>& traces,
                    trace::Manifest& manifest);
 
-// Writes the manifest into `folder` through a temporary file and rename, mode 0600. False: errno
-// says why, and the manifest that was there is still there.
-bool WriteManifest(const std::string& folder, const trace::Manifest& manifest);
+// Writes the manifest into `folder` through a temporary file and rename, mode 0600. `is_first`: not over one
+// that is there (EEXIST): of two runs that begin at one moment one has the folder. False: errno says why, and
+// the manifest that was there is still there.
+bool WriteManifest(const std::string& folder, const trace::Manifest& manifest, bool is_first = false);
 
 }  // namespace hotproof::cli

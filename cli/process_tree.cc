@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/read_file.h"
+#include "trace/untraced_mark.h"
 
 namespace hotproof::cli {
 namespace {
@@ -52,13 +53,15 @@ std::vector<std::string> SplitAtZeros(const std::string& text) {
 ProcessTree::ProcessTree(pid_t root, std::string library_name, std::string proc)
     : root_(root), library_name_(std::move(library_name)), proc_(std::move(proc)) {}
 
-bool ProcessTree::HoldsUvm(pid_t pid) const {
+ProcessTree::Held ProcessTree::HeldBy(pid_t pid) const {
   const std::string folder = proc_ + "/" + std::to_string(pid) + "/fd";
-  bool found = false;
+  Held held;
   ForEachNumber(folder, [&](const char* name) {
-    found = found || ReadLink(folder + "/" + name) == kUvmDevice;
+    const std::string target = ReadLink(folder + "/" + name);
+    held.uvm |= target == kUvmDevice;
+    held.mark |= target == trace::kUntracedLink;
   });
-  return found;
+  return held;
 }
 
 bool ProcessTree::MapsLibrary(pid_t pid) const {
@@ -88,10 +91,12 @@ void ProcessTree::Add(pid_t pid, const ProcessStat& stat) {
 
 // A descriptor that a process had when it was first seen, running the program of a parent that
 // already held one, came with the fork. CUDA does not work in such a child, so it is no GPU
-// process; after an exec (the driver's descriptors close then) it is judged anew.
+// process; after an exec (the driver's descriptors close then) it is judged anew. The tracer's mark counts
+// as one of the driver's.
 bool ProcessTree::RefreshUvm(Entry& entry, bool first) {
   if (entry.seen.holds_uvm) return false;
-  if (!HoldsUvm(entry.seen.pid)) {
+  const Held held = HeldBy(entry.seen.pid);
+  if (!held.uvm && !held.mark) {
     entry.inherited_uvm = false;
     return false;
   }
@@ -107,6 +112,7 @@ bool ProcessTree::RefreshUvm(Entry& entry, bool first) {
   }
   if (entry.inherited_uvm) return false;
   entry.seen.holds_uvm = true;
+  entry.seen.marked_untraced = held.mark;
   entry.holds_uvm_since_poll = polls_;
   return true;
 }

@@ -23,7 +23,10 @@ struct SeenProcess {
       arguments;  // not redacted; as its program was started, before setproctitle
   bool alive = true;
   bool preloaded = false;  // the tracer's library was mapped
-  bool holds_uvm = false;  // opened /dev/nvidia-uvm itself (not inherited by a fork)
+  // Opened /dev/nvidia-uvm itself (not inherited by a fork), or, `marked_untraced` then, the tracer in it
+  // says that it could not make a trace (trace/untraced_mark.h).
+  bool holds_uvm = false;
+  bool marked_untraced = false;
 };
 
 class ProcessTree {
@@ -49,7 +52,10 @@ class ProcessTree {
     uint64_t holds_uvm_since_poll = 0;
   };
 
-  bool HoldsUvm(pid_t pid) const;
+  struct Held {
+    bool uvm = false, mark = false;
+  };
+  Held HeldBy(pid_t pid) const;
   bool MapsLibrary(pid_t pid) const;
   std::vector<pid_t> ListPids() const;
   void Add(pid_t pid, const ProcessStat& stat);

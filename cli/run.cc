@@ -152,6 +152,11 @@ std::vector<std::string> TracedEnvironment(const std::string& library, const std
   return environment;
 }
 
+std::string OfEarlierRun(const std::string& folder, const std::string& file) {
+  return absl::StrCat(folder, " holds ", file, " of an earlier run, and two runs would be counted as one; "
+                      "give a new folder to -o");
+}
+
 // One run: the command, the processes it had, and the manifest that tells of them.
 class Run {
  public:
@@ -170,7 +175,8 @@ class Run {
   }
 
   int Execute() {
-    if (!WriteManifest(folder_, manifest_)) {
+    if (!WriteManifest(folder_, manifest_, /*is_first=*/true)) {
+      if (errno == EEXIST) return Fail(kUsageError, OfEarlierRun(folder_, kManifestName));
       return Fail(kUsageError, absl::StrCat("cannot write into ", folder_, ": ",
                                             std::strerror(errno), "; nothing was started"));
     }
@@ -310,9 +316,7 @@ int Main(const Options& options) {
                                           error ? error.message() : "it is a file"));
   }
   if (const std::string file = FileOfEarlierRun(folder); !file.empty()) {
-    return Fail(kUsageError, absl::StrCat(folder.string(), " holds ", file,
-                                          " of an earlier run, and two runs would be counted as "
-                                          "one; give a new folder to -o"));
+    return Fail(kUsageError, OfEarlierRun(folder, file));
   }
   return Run(folder, *library, options).Execute();
 }

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -12,6 +13,7 @@
 #include "cupti_tracer/core/guard.h"
 #include "cupti_tracer/core/trace_header.h"
 #include "trace/quirks.h"
+#include "trace/untraced_mark.h"
 
 namespace hotproof::tracer {
 namespace {
@@ -42,6 +44,8 @@ void Session::Start(Config config, std::string chained_injection) {
   std::atexit(&Session::AtExit);
   if (!session->collection_->file.ok()) {
     session->SayOnce(session->collection_->file.error() + "; the process runs on untraced");
+    // Held until the process ends: hotproof run sees it there.
+    [[maybe_unused]] const int mark = memfd_create(trace::kUntracedMark, MFD_CLOEXEC);
   }
   session->collection_->file.SetRotation(session->config_.rotation);
   session->WriteHeader();

@@ -91,6 +91,24 @@ class EndToEnd(unittest.TestCase):
         self.trace("true")
         self.assertEqual(self.verdict("--kernel", "x", "--max-launches", 0).returncode, INCONCLUSIVE)
 
+    def test_a_process_that_could_not_write_a_trace_leaves_never_open(self):
+        """It starts CUDA and stays until the manifest names it."""
+        program = f"""
+import ctypes, json, os, time
+cuda, device, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.c_void_p()
+cuda.cuInit(0), cuda.cuDeviceGet(ctypes.byref(device), 0)
+cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+def named():
+    return any(p["pid"] == os.getpid() and p["gpu"] for p in json.load(open({str(self.out / "hotproof-manifest.json")!r})).get("processes", ()))
+deadline = time.monotonic() + 60
+while not named() and time.monotonic() < deadline: time.sleep(0.02)
+"""
+        done = self.trace("env", "HOTPROOF_OUT=/proc/none", sys.executable, "-c", program)
+        self.assertIn("the process runs on untraced", done.stderr)
+        self.assertIn("GPU processes without a trace: ", done.stderr)
+        self.assertIn("no trace could be made", [p["gpuEvidence"] for p in self.manifest()["processes"]])
+        self.assertEqual(self.verdict("--kernel", "custom_gemm", "--max-launches", 0).returncode, INCONCLUSIVE)
+
     def test_a_gpu_process_without_a_trace_leaves_never_open(self):
         words = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
         if subprocess.run([*words, "sh", "-c", "mount -t tmpfs none /dev"], capture_output=True).returncode:

@@ -122,6 +122,22 @@ TEST_F(ProcessTreeTest, AZombieHasEndedUnlessThreadsGoOn) {
   EXPECT_THAT(tree_.alive(), ElementsAre(102));
 }
 
+// trace/untraced_mark.h: where a GPU's device file cannot be seen, the tracer says it itself.
+TEST_F(ProcessTreeTest, WhatSaysThatItCouldNotBeTracedIsAGpuProcess) {
+  Start(101, kRoot, 6);
+  fs::create_symlink("/memfd:hotproof-untraced (deleted)", Of(101) + "/fd/5");
+  fs::create_symlink("/memfd:another (deleted)", Of(101) + "/fd/6");
+  Start(102, kRoot, 6);
+  fs::create_symlink("/memfd:another (deleted)", Of(102) + "/fd/6");
+  tree_.Poll();
+  EXPECT_TRUE(Seen(101).holds_uvm && Seen(101).marked_untraced);
+  EXPECT_FALSE(Seen(102).holds_uvm || Seen(102).marked_untraced);
+  Start(103, 101, 8);  // forked, with the mark
+  fs::create_symlink("/memfd:hotproof-untraced (deleted)", Of(103) + "/fd/5");
+  tree_.Poll();
+  EXPECT_FALSE(Seen(103).holds_uvm);
+}
+
 TEST_F(ProcessTreeTest, ExecShowsTheNewProgram) {
   Start(101, kRoot, 6);
   Map(101, "/opt/libhotproof.so");

@@ -3,69 +3,19 @@
 
 Usage: run_test.py HOTPROOF_PROGRAM [unittest arguments]
 """
-import json
 import os
 import pathlib
 import pty
-import shutil
 import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-HOTPROOF = os.path.abspath(sys.argv.pop(1))
+from run_case import HOTPROOF, RunTest, wait_for
+
 UVM = "/dev/nvidia-uvm"
-
-
-def wait_for(condition, what, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"waited {seconds} s for {what}")
-        time.sleep(0.02)
-
-
-class RunTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="hotproof-run-")
-        self.root = pathlib.Path(self.folder.name)
-        self.out = self.root / "out"
-        # The commands here are not ours; leaks in them are nobody's concern.
-        self.environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
-        self.environment.pop("LD_PRELOAD", None)
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def words(self, *command, options=()):
-        return [HOTPROOF, "run", "-o", str(self.out), *options, "--", *command]
-
-    def run_(self, *command, options=(), environment=None, **more):
-        return subprocess.run(self.words(*command, options=options), capture_output=True, timeout=60,
-                              env={**self.environment, **(environment or {})}, **more)
-
-    def start(self, *command, stdout=subprocess.DEVNULL, **more):
-        return subprocess.Popen(self.words(*command), stdout=stdout, stderr=subprocess.PIPE,
-                                env=self.environment, **more)
-
-    def manifest(self):
-        return json.loads((self.out / "hotproof-manifest.json").read_text())
-
-    def processes(self, name):
-        """Those of the manifest that ran `name`: none before there is one. A process can end before its
-        arguments were read."""
-        if not (self.out / "hotproof-manifest.json").exists():
-            return []
-        return [p for p in self.manifest()["processes"]
-                if p["arguments"] and os.path.basename(p["arguments"][0]) == name]
-
-    def command_process(self, name):
-        found = self.processes(name)
-        self.assertEqual(len(found), 1, self.manifest())
-        return found[0]
 
 
 class ExitCodes(RunTest):
@@ -404,49 +354,6 @@ wait_for_manifest(f'"pid": {child},')
 os.kill(child, signal.SIGKILL)
 """)
         self.assertEqual([p["gpu"] for p in self.manifest()["processes"]], [True, False])
-
-
-class Doctor(RunTest):
-    def doctor(self, *options, environment=None):
-        return subprocess.run([HOTPROOF, "doctor", *options], capture_output=True, text=True, timeout=60,
-                              env={**self.environment, **(environment or {})})
-
-    def test_exit_code_and_table(self):
-        done = self.doctor("-o", str(self.root))
-        self.assertIn(done.returncode, (0, 3), done)
-        self.assertEqual(done.stderr, "")
-        self.assertIn("traced run can" if done.returncode == 0 else "traced run cannot", done.stdout)
-
-    def test_json(self):
-        done = self.doctor("--format", "json", environment={"HOTPROOF_CUPTI": "/nowhere/libcupti.so"})
-        self.assertEqual(done.returncode, 3, done)
-        report = json.loads(done.stdout)
-        self.assertFalse(report["canTrace"])
-        cupti = next(check for check in report["checks"] if check["id"] == "cupti")
-        self.assertEqual((cupti["state"], cupti["advice"]), ("MISSING", "correct HOTPROOF_CUPTI"))
-
-    def test_a_missing_library_is_our_own_fault(self):
-        self.assertEqual(self.doctor(environment={"HOTPROOF_LIBRARY": "/nowhere/lib.so"}).returncode, 1)
-
-    def test_a_library_that_the_loader_cannot_name_is_to_be_moved(self):
-        spaced = self.root / "a folder" / "lib.so"
-        spaced.parent.mkdir()
-        library = next(line.split()[-1] for line in open("/proc/self/maps") if "libc.so.6" in line)
-        shutil.copy(library, spaced)
-        done = self.doctor(environment={"HOTPROOF_LIBRARY": str(spaced)})
-        self.assertEqual(done.returncode, 1, done)
-        self.assertIn("has a space or a colon", done.stdout)
-        self.assertIn("-> move hotproof's bin/ and lib/", done.stdout)
-
-    def test_a_folder_in_which_nothing_can_be_made(self):
-        done = self.doctor("-o", "/proc")
-        self.assertEqual(done.returncode, 1, done)
-        self.assertIn("/proc cannot be written", done.stdout)
-        self.doctor("-o", str(self.root))
-        self.assertEqual(list(self.root.iterdir()), [])
-
-    def test_wrong_usage(self):
-        self.assertEqual(self.doctor("--format", "xml").returncode, 2)
 
 
 if __name__ == "__main__":
