@@ -3,8 +3,6 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -18,16 +16,16 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "analyzers/expectations.h"
 #include "catalog/kernel_class.h"
+#include "cli/assert_options.h"
 #include "cli/assert_output.h"
 #include "cli/command_end.h"
 #include "cli/device_code.h"
+#include "cli/earlier_runs.h"
 #include "cli/exit_codes.h"
 #include "cli/folder_evidence.h"
 #include "cli/load_run.h"
-#include "cli/option_checks.h"
 #include "cli/render/json.h"
 #include "cli/terminal.h"
 #include "proto/expectations.pb.h"
@@ -36,18 +34,6 @@ namespace hotproof::cli {
 namespace {
 
 constexpr char kGithub[] = "github";
-
-struct Options {
-  std::vector<std::string> paths;
-  std::string rules;
-  std::string expect_file;
-  std::string kernel, path, shape, kind, cubin_of, range, share, time_share;
-  std::optional<uint64_t> launches, min_launches, max_launches, per_replay;
-  std::optional<std::string> processes, phase;
-  std::optional<uint32_t> expect_processes;
-  std::string junit_file;
-  std::string format = "text";
-};
 
 // The first complaint of a textproto, with its place.
 class FirstError : public google::protobuf::io::ErrorCollector {
@@ -102,7 +88,7 @@ absl::StatusOr<expectations::Expectations> ReadExpectFile(const std::string& pat
   return parsed;
 }
 
-bool HasFlagExpectation(const Options& options) {
+bool HasFlagExpectation(const AssertOptions& options) {
   const bool selects = !options.kernel.empty() || !options.path.empty() || !options.shape.empty() ||
                        !options.kind.empty() || !options.cubin_of.empty() || !options.range.empty();
   const bool bounds = options.launches || options.min_launches || options.max_launches ||
@@ -110,7 +96,7 @@ bool HasFlagExpectation(const Options& options) {
   return selects || bounds;
 }
 
-expectations::Expectation FlagExpectation(const Options& options) {
+expectations::Expectation FlagExpectation(const AssertOptions& options) {
   expectations::Expectation expectation;
   if (!options.kernel.empty()) expectation.set_kernel(options.kernel);
   if (!options.path.empty()) expectation.set_path(options.path);
@@ -128,7 +114,7 @@ expectations::Expectation FlagExpectation(const Options& options) {
 }
 
 // What the file and the flags ask for together; flags decide where both speak.
-absl::StatusOr<analyzers::CompiledExpectations> Compile(const Options& options) {
+absl::StatusOr<analyzers::CompiledExpectations> Compile(const AssertOptions& options) {
   expectations::Expectations source;
   if (!options.expect_file.empty()) {
     auto file = ReadExpectFile(options.expect_file);
@@ -173,7 +159,7 @@ int ExitCode(report::AssertReport::Verdict verdict) {
 
 // Says what is wrong, in the JUnit file too: one from an earlier run must not be taken for this
 // one's.
-int BadInput(const Options& options, const std::string& what) {
+int BadInput(const AssertOptions& options, const std::string& what) {
   PrintError(what);
   if (options.format == kGithub) std::cout << ErrorAsGithub(what);
   if (!options.junit_file.empty()) WriteFile(options.junit_file, ErrorAsJunit(what));
@@ -218,8 +204,9 @@ absl::StatusOr<report::AssertReport> Check(const analyzers::CompiledExpectations
     for (const report::Problem& problem : run.coverage.problems) {
       if (problem.name() == kNotNamed)
         report.add_notes(absl::StrCat("pid ", problem.pid(), " ", problem.detail()));
-      if (problem.name() != kRuleUnused) continue;
-      report.add_notes(absl::StrCat(problem.detail(), ": ", problem.advice()));
+      if (problem.name() != kRuleUnused && problem.name() != kRunsAdded) continue;
+      report.add_notes(absl::StrCat(problem.pid() != 0 ? absl::StrCat("pid ", problem.pid(), ": ") : "",
+                                    problem.detail(), ": ", problem.advice()));
       report.add_warnings(report.notes(report.notes_size() - 1));
     }
     NoteKindMemory(expectations, report);
@@ -249,7 +236,7 @@ absl::StatusOr<report::AssertReport> Check(const analyzers::CompiledExpectations
   return judge(*run);
 }
 
-int Run(const Options& options) {
+int Run(const AssertOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const auto expectations = Compile(options);
   if (!expectations.ok()) {
@@ -295,102 +282,10 @@ void WrongUsageOfAssert(int argc, const char* const* argv, const std::string& wh
 }
 
 CLI::App* AddAssert(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AssertOptions>();
   CLI::App* command =
       app.add_subcommand("assert", "Hold a run to expectations; the exit code is the verdict");
-  command
-      ->add_option("path", options->paths, "Trace files (.hpt) or folders that hotproof run wrote")
-      ->required()
-      ->type_name("DIR|FILE");
-  command
-      ->add_option("--expect", options->expect_file,
-                   "Expectations in a file (proto/expectations.proto)")
-      ->type_name("F.textproto")
-      ->check(NotEmpty());
-  command->add_option("--rules", options->rules, "Rules of your own, tried first (textproto)")
-      ->type_name("F.textproto")
-      ->check(NotEmpty());
-  const char* const selection = "Which launches";
-  command
-      ->add_option("--kernel", options->kernel,
-                   "RE2 pattern, anywhere in the mangled or demangled name")
-      ->type_name("RE2")
-      ->check(NotEmpty())
-      ->group(selection);
-  command
-      ->add_option("--path", options->path, "GEMM launches of this path, e.g. cutlass_vllm, custom")
-      ->type_name("P")
-      ->check(NotEmpty())
-      ->group(selection);
-  command->add_option("--shape", options->shape, "GEMM launches with this N and K, e.g. 34816x5120")
-      ->type_name("NxK")
-      ->check(NotEmpty())
-      ->group(selection);
-  command
-      ->add_option("--kind", options->kind,
-                   "Launches of this kind, or any; default: gemm with --path or --shape, "
-                   "without --kernel")
-      ->check(NotEmpty())
-      ->group(selection);
-  command
-      ->add_option("--range", options->range,
-                   "Launches in these named ranges: RE2 pattern, anywhere in e.g. "
-                   "model.layers.3/mlp")
-      ->type_name("RE2")
-      ->check(NotEmpty())
-      ->group(selection);
-  command
-      ->add_option("--cubin-of", options->cubin_of,
-                   "Launches of the kernels that this library, program or cubin embeds, "
-                   "by the hash of the cubin that was loaded")
-      ->type_name("FILE")
-      ->check(NotEmpty())
-      ->group(selection);
-  const char* const bounds = "What is expected of them";
-  command->add_option("--launches", options->launches, "Exactly so many")
-      ->check(WholeNumber())
-      ->group(bounds);
-  command->add_option("--min-launches", options->min_launches, "At least so many")
-      ->check(WholeNumber())
-      ->group(bounds);
-  command->add_option("--max-launches", options->max_launches, "At most so many; 0: never")
-      ->check(WholeNumber())
-      ->group(bounds);
-  command
-      ->add_option("--launches-per-replay", options->per_replay,
-                   "Exactly so many in each replay of each graph that launches a GEMM or one of them")
-      ->check(WholeNumber())
-      ->group(bounds);
-  command
-      ->add_option("--share", options->share,
-                   "Their share of the launches of the shape's GEMMs, e.g. '>=0.99'")
-      ->check(NotEmpty())
-      ->group(bounds);
-  command
-      ->add_option("--time-share", options->time_share, "Their share of all GPU time, e.g. '>=0.5'")
-      ->check(NotEmpty())
-      ->group(bounds);
-  command
-      ->add_option("--processes", options->processes,
-                   "every process that launched a kernel (default), any one of them, or their sum")
-      ->check(CLI::IsMember({"every", "any", "sum"}));
-  command
-      ->add_option("--expect-processes", options->expect_processes,
-                   "Exactly so many processes launched a kernel")
-      ->check(WholeNumber(UINT32_MAX));
-  command
-      ->add_option("--phase", options->phase, "steady (default): after warm-up; all: the whole run")
-      ->check(CLI::IsMember({"steady", "all"}));
-  command->add_option("--junit", options->junit_file, "Also write the result as JUnit XML")
-      ->type_name("F")
-      ->check(NotEmpty());
-  command->add_option("--format", options->format, "How to print the result")
-      ->check(CLI::IsMember({"text", "json", "github"}))
-      ->capture_default_str();
-  command->footer(absl::StrCat(
-      "Paths: ", absl::StrJoin(catalog::PathNames(), " "), "\n",
-      "Kinds: ", absl::StrJoin(catalog::KindNames(), " "), " any\n",
-      "Exit code: 0 PASS, 1 FAIL, 3 INCONCLUSIVE, 2 bad usage or unreadable input."));
+  AddAssertOptions(*command, *options);
   command->callback([options, &exit_code] { exit_code = Run(*options); });
   return command;
 }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "catalog/classifier.h"
 #include "catalog/rule_text.h"
+#include "cli/earlier_runs.h"
 #include "cli/folder_evidence.h"
 #include "cli/process_stat.h"
 #include "cli/terminal.h"
@@ -105,6 +106,16 @@ absl::Status WithAdvice(const absl::Status& status) {
   return absl::Status(status.code(), message + "; give the folder, or its .hpt files alone");
 }
 
+// A trace without a header shows that there was a process, not what it did.
+void JudgeFolders(bool without_manifest, LoadedRun& run) {
+  const bool all_tell = std::all_of(run.processes.begin(), run.processes.end(), [](const auto& process) {
+    return process.header().format_major() != 0;
+  });
+  if (!all_tell && run.coverage.state == report::Process::FULL) run.coverage.state = report::Process::PARTIAL;
+  if (!without_manifest) return;
+  for (report::Problem& problem : RunsInOneFolder(run.processes)) run.coverage.problems.push_back(std::move(problem));
+}
+
 // A misspelt pattern is silent otherwise.
 void FindUnusedRules(const std::string& rules_path, const catalog::Classifier& classifier,
                      LoadedRun& run) {
@@ -169,6 +180,7 @@ absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const s
   for (const trace::Header& identity : identities) headers.push_back(&identity);
   run.coverage = analyzers::JudgeCoverage(options.manifests, headers);
   for (const FolderEvidence& folder : inputs->folders) AddEvidence(folder, run.coverage);
+  JudgeFolders(options.manifests.empty(), run);
   FindUnusedRules(rules, *classifier, run);
   return run;
 }

@@ -6,12 +6,15 @@ namespace {
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 // C0, DEL, and C1 (U+0080 to U+009F), of which some begin a terminal's commands as ESC does; U+FFFE and U+FFFF,
-// which are no characters and not to be had in XML.
+// which are no characters and not to be had in XML; line ends of Unicode (U+2028, U+2029) and what turns the
+// direction of a line around (U+202A to U+202E, U+2066 to U+2069), which viewers obey.
 bool IsControl(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   return first < 0x20 || first == 0x7F ||
          (first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0) ||
-         character == "\xEF\xBF\xBE" || character == "\xEF\xBF\xBF";
+         character == "\xEF\xBF\xBE" || character == "\xEF\xBF\xBF" ||
+         (character >= "\xE2\x80\xA8" && character <= "\xE2\x80\xAE") ||
+         (character >= "\xE2\x81\xA6" && character <= "\xE2\x81\xA9");
 }
 
 // Appends `text` with each of its characters as `put(character)` says, in UTF-8.

@@ -33,6 +33,34 @@ class AssertTest(CliCase):
         shutil.copy(trace.replace(".hpt", ".hpc"), os.path.dirname(elsewhere))
         self.assertIn("coverage not checked", self.check(PASS, "assert", elsewhere, *never).stdout)
 
+    def test_two_runs_in_one_folder_are_told(self):
+        """As a service leaves them that is started anew with the same HOTPROOF_OUT."""
+        def life(begin_s, end_s):
+            return [f"start_realtime_ns: {begin_s}000000000 ", f"footer {{ realtime_ns: {end_s}000000000 }} "]
+        def write(first, second, manifest=""):
+            runs = []
+            for run, pid, (header, footer) in (SERVER, 812, first), (SECOND, 813, second):
+                runs.append(run.replace(f"pid: {pid} ", f"pid: {pid} {header}").replace("trace {", "trace { " + footer))
+            return self.write("".join(runs) + manifest)
+        expected = "--kernel", "second_kernel", "--min-launches", "3", "--processes", "any", "--phase", "all"
+        after = life(100, 200), life(230, 300)
+        told = "pid 813: it began 30 s after the last that is seen of pid 812: if these are two runs"
+        self.assertIn(told, self.check(PASS, "assert", write(*after), *expected).stdout)
+        self.assertIn("runs_added  pid 813", self.check(PASS, "report", write(*after)).stdout)
+        beside = write(life(100, 200), life(150, 300))
+        self.assertNotIn("it began", self.check(PASS, "assert", beside, *expected).stdout)
+        under_run = write(*after, "manifest { finished: true processes { pid: 812 gpu: true } processes { pid: 813 gpu: true } }")
+        self.assertNotIn("it began", self.check(PASS, "assert", under_run, *expected).stdout)
+
+    def test_a_trace_without_a_header_covers_no_process(self):
+        traces = self.write(SERVER + UNTRACED)
+        open(os.path.join(traces, "host-900-0a1b2c3d.hpt"), "w").close()
+        report = self.check(PASS, "report", traces).stdout
+        self.assertIn("coverage PARTIAL", report)
+        self.assertNotIn("coverage FULL", report)
+        never = "--kernel", "absent", "--max-launches", "0", "--phase", "all"
+        self.check(INCONCLUSIVE, "assert", traces, *never)
+
     def test_a_folder_without_a_trace_is_a_part_of_the_run_that_was_not_seen(self):
         traces, empty = self.write(SERVER + MANIFEST), tempfile.mkdtemp(dir=self.folder)
         no_gpu = self.write("manifest { finished: true processes { pid: 7 } }")

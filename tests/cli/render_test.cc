@@ -48,6 +48,8 @@ TEST(Json, IsUtf8WhateverTheNamesAre) {
 TEST(Printable, IsOneLineThatNoTerminalObeys) {
   EXPECT_EQ(Printable("x\nPASS\r\t\x1b[31m\x7f"), "x PASS  ?[31m?");
   EXPECT_EQ(Printable("\xc2\x9b" "31m \xc2\xa0"), "?31m \xc2\xa0") << "CSI, and a space that is none";
+  EXPECT_EQ(Printable("a\u2028b\u202ec\u2066d"), "a?b?c?d") << "ends of lines, and what turns them around";
+  EXPECT_EQ(Printable("\u2027\u202f\u2065\u206a"), "\u2027\u202f\u2065\u206a");
   EXPECT_EQ(Printable("gr\xc3\xbc\xc3"), "gr\xc3\xbc\xEF\xBF\xBD");
 }
 

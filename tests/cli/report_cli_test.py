@@ -253,7 +253,7 @@ class ReportTest(CliCase):
         problems = {p["name"]: p for p in report["problems"]}
         self.assertEqual(set(problems), {"no_header", "torn_tail"})
         [process] = report["processes"]
-        self.assertEqual((process["pid"], process["name"], process["coverage"]), (812, "(cut off: trace-812.hpt)", "FULL"))
+        self.assertEqual((process["pid"], process["name"], process["coverage"]), (812, "(cut off: trace-812.hpt)", "PARTIAL"))
         self.assertIn("20 bytes lost", problems["torn_tail"]["detail"])
         self.check(INCONCLUSIVE, "assert", traces, "--kernel", "absent", "--max-launches", "0", "--phase", "all")
         self.check(INCONCLUSIVE, "assert", traces, "--expect-processes", "1")

@@ -43,11 +43,11 @@ class FileWriter {
       if (!reader_.ReadChunk(i, columns).ok()) return false;
       AddChunk(columns, writer);
       if (i + 1 == reader_.chunk_count() && reader_.tables().has_footer)
-        writer.AddFooter({.reason = "exit"});
+        writer.AddFooter({.realtime_ns = reader_.tables().footer.realtime_ns(), .reason = "exit"});
       if (writer.Flush(view) != trace::WriteResult::kOk) return false;
     }
     if (reader_.chunk_count() == 0) {
-      if (reader_.tables().has_footer) writer.AddFooter({.reason = "exit"});
+      if (reader_.tables().has_footer) writer.AddFooter({.realtime_ns = reader_.tables().footer.realtime_ns(), .reason = "exit"});
       if (writer.Flush(view) != trace::WriteResult::kOk) return false;
     }
     return fake_.no_counter_file() || WriteCounters(asked);
@@ -63,6 +63,7 @@ class FileWriter {
     header.process_start_ticks = tables.header.process_start_ticks();
     header.boot_id = tables.header.boot_id();
     header.executable = tables.header.executable();
+    header.start_realtime_ns = tables.header.start_realtime_ns();
     header.interposers = true;
     if (!fake_.no_counter_file()) header.counters_file = stem_ + ".hpc";
     writer.AddHeader(header);
