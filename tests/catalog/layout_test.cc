@@ -1,92 +1,18 @@
-// Problem sizes from argument bytes: each layout on bytes placed as its library places them, what
-// is hidden or contradicts itself, and that no layout is dead or unfounded.
+// Problem sizes from argument bytes: each layout on bytes placed as its library places them, and what is
+// hidden or contradicts itself. (layout_nvjet_test.cc has cuBLASLt's.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <fstream>
-#include <set>
-#include <tuple>
+#include <string>
 
-#include "catalog/classifier.h"
-#include "catalog/layouts/layout_set.h"
-#include "catalog/rule_text.h"
-#include "proto/catalog.pb.h"
-#include "tests/catalog/corpus.h"
+#include "tests/catalog/layout_reading.h"
 
 namespace hotproof::catalog {
 namespace {
 
 using ::testing::HasSubstr;
 
-// One launch: parameter sizes as the driver gives them (each at the next multiple of its alignment,
-// tensor maps at 64 bytes from 16 on), and 32-bit words to put into the argument buffer.
-struct Launch {
-  std::vector<uint32_t> sizes;
-  std::vector<std::pair<uint32_t, int32_t>> words;
-  std::vector<ByteRange> hidden;
-};
-
-std::optional<LayoutReading> Read(const Classifier& classifier, const std::string& name,
-                                  const Launch& launch, std::string* id = nullptr) {
-  std::vector<uint32_t> offsets;
-  uint32_t end = 0;
-  for (const uint32_t size : launch.sizes) {
-    const uint32_t alignment = size == 128 ? 64 : size >= 8 ? 8 : size;
-    end = (end + alignment - 1) / alignment * alignment;
-    offsets.push_back(end);
-    end += size;
-  }
-  std::string bytes(end, '\0');
-  for (const auto& [offset, word] : launch.words) {
-    EXPECT_LE(offset + 4, bytes.size());
-    std::memcpy(bytes.data() + offset, &word, sizeof word);
-  }
-  const KernelClass kernel_class = classifier.Classify(name);
-  const LaunchEvidence evidence{offsets, launch.sizes, bytes, launch.hidden, {1, 1, 1}, {1, 1, 1}};
-  auto reading = ReadFirst(classifier.LayoutsOf(name, kernel_class), evidence, kernel_class);
-  if (reading && id != nullptr) *id = reading->layout;
-  return reading;
-}
-
 constexpr char kNotPersistent[] = "cutlass::gemm::KernelTmaWarpSpecialized>";
-
-// `name` with `was` in it replaced.
-std::string With(std::string name, const std::string& was, const std::string& is) {
-  const size_t at = name.find(was);
-  EXPECT_NE(at, std::string::npos) << was;
-  return at == std::string::npos ? name : name.replace(at, was.size(), is);
-}
-
-// A real name out of the golden tables.
-std::string NameWith(std::string_view part) {
-  for (const NamedKernel& kernel : ReadNamedKernels()) {
-    if (kernel.demangled.find(part) != std::string::npos) return kernel.demangled;
-  }
-  for (const MoreKernel& kernel : ReadMoreKernels()) {
-    if (kernel.name.find(part) != std::string::npos) return kernel.name;
-  }
-  ADD_FAILURE() << "no name with " << part;
-  return "";
-}
-
-using Dims = std::tuple<int64_t, int64_t, int64_t>;
-
-class LayoutTest : public ::testing::Test {
- protected:
-  void Expect(const std::string& layout, const Dims& dims, const std::string& name,
-              const Launch& launch) {
-    std::string id;
-    const auto reading = Read(classifier_, name, launch, &id);
-    ASSERT_TRUE(reading.has_value()) << layout << ": no layout for " << name;
-    EXPECT_EQ(id, layout);
-    EXPECT_EQ(reading->refused, "");
-    EXPECT_EQ((Dims{reading->m.value_or(0), reading->n.value_or(0), reading->k.value_or(0)}), dims)
-        << layout;
-  }
-
-  Classifier classifier_ = *Classifier::Create();
-};
 
 const char k1d2d[] =
     "void deep_gemm::sm90_fp8_gemm_1d2d_impl<(cute::UMMA::Major)0, 0u, 16384u, 5120u, 1u, 16u, "
@@ -182,109 +108,6 @@ TEST_F(LayoutTest, Cutlass2IsCheckedAgainstItsGridOfTiles) {
   const auto reading = Read(classifier_, name, launch);
   EXPECT_TRUE(reading->contradiction);
   EXPECT_THAT(reading->refused, HasSubstr("grid_tiles_m == tiles_m"));
-}
-
-TEST_F(LayoutTest, NvjetNeedsEveryPlaceToAgree) {
-  const std::string name = "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_TNT";
-  // Of an H200 run: 8 x 96 x 5120 in three parts.
-  Launch launch{{1720},
-                {{416, 95},
-                 {420, 7},
-                 {208, 5119},
-                 {212, 95},
-                 {272, 5119},
-                 {276, 7},
-                 {592, 95},
-                 {596, 7},
-                 {352, 96},
-                 {320, 1728}},
-                {}};
-  Expect("cublaslt.nvjet_tn", {8, 96, 5120}, name, launch);
-  for (size_t i = 0; i < 8; ++i) {
-    Launch other = launch;
-    other.words[i].second += 1;
-    EXPECT_TRUE(Read(classifier_, name, other)->contradiction) << i;
-  }
-  // A part is K in whole tiles where there is one, and never more.
-  Launch ragged = launch;
-  ragged.words[2].second = ragged.words[4].second = 392 - 1;
-  ragged.words[9].second = 448;
-  Expect("cublaslt.nvjet_tn", {8, 96, 392}, name, ragged);
-  ragged.words[9].second = 449;
-  EXPECT_TRUE(Read(classifier_, name, ragged)->contradiction);
-  Launch batched = launch;
-  batched.words.push_back({216, 3});
-  EXPECT_TRUE(Read(classifier_, name, batched)->contradiction);
-  // Another version's struct, a batch by pointers, whose number the struct does not tell: nothing
-  // is read.
-  launch.sizes[0] = 1728;
-  EXPECT_FALSE(Read(classifier_, name, launch).has_value());
-  launch.sizes[0] = 1720;
-  EXPECT_FALSE(
-      Read(classifier_, "nvjet_sm90_tst_64x40_64x16_1x2_h_bz_ptrBatch_TNT", launch).has_value());
-  // Another order than the name's: the extents are exchanged.
-  for (const char* other : {"nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NNT",
-                            "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NTN",
-                            "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_TTT"}) {
-    EXPECT_TRUE(Read(classifier_, other, launch)->contradiction) << other;
-  }
-}
-
-// Of an H200 run.
-TEST_F(LayoutTest, NvjetWhoseOperandsHaveKOutside) {
-  const std::string name = "nvjet_sm90_tst_96x64_64x8_1x4_h_bz_NNN";
-  const Launch batched{{1720},
-                       {{416, 71},
-                        {420, 188},
-                        {208, 71},
-                        {212, 151},
-                        {216, 27},
-                        {272, 151},
-                        {276, 188},
-                        {280, 27},
-                        {592, 71},
-                        {596, 188},
-                        {600, 27},
-                        {352, 72},
-                        {320, 152}},
-                       {}};
-  Expect("cublaslt.nvjet_nn", {189, 72, 152}, name, batched);
-  EXPECT_EQ(Read(classifier_, name, batched)->batch, 28);
-  for (size_t i = 0; i < 11; ++i) {
-    Launch other = batched;
-    other.words[i].second += 1;
-    EXPECT_TRUE(Read(classifier_, name, other)->contradiction) << i;
-  }
-  const Launch transposed{{1720},
-                          {{416, 263},
-                           {420, 3775},
-                           {208, 263},
-                           {212, 4},
-                           {272, 3775},
-                           {276, 4},
-                           {592, 263},
-                           {596, 3775},
-                           {352, 264},
-                           {320, 5}},
-                          {}};
-  Expect("cublaslt.nvjet_nt", {3776, 264, 5}, "nvjet_sm90_tst_96x128_64x6_4x2_h_bz_NTN",
-         transposed);
-}
-
-TEST_F(LayoutTest, NvjetWhoseSecondOperandAloneHasKOutside) {
-  Expect("cublaslt.nvjet_tt", {4080, 1984, 456}, "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TTT",
-         {{1720},
-          {{416, 1983},
-           {420, 4079},
-           {208, 455},
-           {212, 1983},
-           {272, 4079},
-           {276, 455},
-           {592, 1983},
-           {596, 4079},
-           {352, 1984},
-           {320, 512}},
-          {}});
 }
 
 // Of an H200 run: without the tile scheduler of persistent kernels there is no mode in front.
@@ -409,62 +232,6 @@ TEST_F(LayoutTest, AMaskedWordIsNoZeroAndNoDim) {
 TEST_F(LayoutTest, OtherParametersAreNotRead) {
   EXPECT_FALSE(Read(classifier_, k1d2d, {{8, 8, 4, 4, 4, 128, 128, 128}, {}, {}}).has_value());
   EXPECT_FALSE(Read(classifier_, k1d2d, {{}, {}, {}}).has_value());
-}
-
-TEST(Layouts, EachIsForSomeKernelAndNamesRulesThatExist) {
-  const auto set = LayoutSet::Load();
-  ASSERT_TRUE(set.ok()) << set.status();
-  const auto rules = LoadRules();
-  const auto ids = rules->RuleIds();
-  const std::set<std::string> rule_ids(ids.begin(), ids.end());
-  std::set<std::string> seen;
-  for (const CompiledLayout& layout : set->all()) {
-    EXPECT_TRUE(seen.insert(layout.id()).second) << layout.id() << " is there twice";
-    for (const std::string& rule : layout.rules()) {
-      EXPECT_TRUE(rule_ids.contains(rule)) << layout.id() << ": " << rule;
-    }
-  }
-  EXPECT_GT(seen.size(), 15u);
-}
-
-TEST(Layouts, UsersAddTheirs) {
-  const std::string path = ::testing::TempDir() + "/user_layouts.textproto";
-  std::ofstream(path) << R"(
-    rule { id: "acme" name: "acme::gemm" path: "custom" kind: "gemm" }
-    layout { id: "acme.gemm" rule: "acme" parameters: "8 8 _" checked: "by hand"
-      field { name: "m" parameter: 2 } field { name: "n" parameter: 2 offset: 8 bytes: 8 }
-      field { name: "k" parameter: 2 offset: 4 plus: 1 } check: "k >= 128" })";
-  const auto classifier = Classifier::Create(path);
-  ASSERT_TRUE(classifier.ok()) << classifier.status();
-  const Launch launch{{8, 8, 16}, {{16, 4}, {20, 127}, {24, 256}}, {}};
-  const auto reading = Read(*classifier, "void acme::gemm(float*)", launch);
-  ASSERT_TRUE(reading.has_value());
-  EXPECT_EQ((Dims{*reading->m, *reading->n, *reading->k}), (Dims{4, 256, 128}));
-}
-
-TEST(Layouts, MistakesAreNamed) {
-  const auto error = [](const std::string& fields) {
-    const auto rules = ParseRules("layout { id: 'x' " + fields + " }", "x.textproto");
-    EXPECT_TRUE(rules.ok()) << rules.status();
-    LayoutSet set;
-    return std::string(set.Add(*rules, "x.textproto").message());
-  };
-  EXPECT_THAT(error("checked: 'v1' parameters: '8'"), HasSubstr("no rule"));
-  EXPECT_THAT(error("rule: 'r' parameters: '8'"), HasSubstr("not checked"));
-  EXPECT_THAT(error("rule: 'r' checked: 'v1'"), HasSubstr("parameters: is empty"));
-  EXPECT_THAT(error("rule: 'r' checked: 'v1' parameters: '8 x'"), HasSubstr("no parameter"));
-  EXPECT_THAT(error("rule: 'r' checked: 'v1' parameters: '8*:m'"), HasSubstr("can be named"));
-  EXPECT_THAT(error("rule: 'r' checked: 'v1' parameters: '8' check: 'a = b'"),
-              HasSubstr("is no check"));
-  EXPECT_THAT(error("rule: 'r' checked: 'v1' parameters: '4:m' check: 'mm == 8 | m'"),
-              HasSubstr("nothing is called mm"));
-  EXPECT_EQ(error("rule: 'r' checked: 'v1' parameters: '4:m' constant: 'one = 1' field { name: 'f' } "
-                  "check: 'm <= tiles_m | one | f | grid_x'"),
-            "");
-  EXPECT_THAT(error("rule: 'r' checked: 'v1' parameters: '8' constant: 'm 1'"),
-              HasSubstr("no constant"));
-  EXPECT_THAT(error("rule: 'r' checked: 'v1' parameters: '8' field { name: 'm' bytes: 3 }"),
-              HasSubstr("4 or 8 bytes"));
 }
 
 }  // namespace
