@@ -95,6 +95,9 @@ class Examples(unittest.TestCase):
     def test_vllm_deep_gemm(self):
         self.check_vllm("vllm-0.25.1-deepgemm-m8", "deep_gemm", "deep_gemm")
 
+    def test_recorded_before_there_were_layouts(self):
+        self.check_vllm("vllm-0.25.1-deepgemm-m8-cut-off", "deep_gemm", "deep_gemm")
+
     def test_vllm_cutlass(self):
         self.check_vllm("vllm-0.25.1-cutlass-m8", "cutlass_vllm", "cutlass_vllm")
 
