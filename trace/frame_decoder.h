@@ -19,9 +19,10 @@ class FrameDecoder {
   FrameDecoder(const FrameDecoder&) = delete;
   FrameDecoder& operator=(const FrameDecoder&) = delete;
 
-  // Decompresses `frame`, one whole frame, and verifies its checksum. False: damaged, without its
-  // size, or larger than `max_bytes` uncompressed.
-  bool Decode(std::string_view frame, size_t max_bytes);
+  // Decompresses `frame`, one whole frame, and verifies its checksum unless its bytes are known to
+  // be those that were written. False: damaged, without its size, or larger than `max_bytes`
+  // uncompressed.
+  bool Decode(std::string_view frame, size_t max_bytes, bool known_whole = false);
   // The message of the last Decode. At least kPadding readable bytes follow it.
   std::string_view message() const {
     return {reinterpret_cast<const char*>(buffer_.data()), size_};

@@ -31,7 +31,7 @@ struct ReadBuffers {
 };
 
 absl::Status ReadColumns(std::span<const std::unique_ptr<File>> files, const ColumnsPlace& place,
-                         ReadBuffers& buffers) {
+                         bool known_whole, ReadBuffers& buffers) {
   const File& file = *files[place.file];
   const auto bytes = static_cast<size_t>(place.size_bytes);
   if (buffers.frame.size() < bytes) {
@@ -39,7 +39,7 @@ absl::Status ReadColumns(std::span<const std::unique_ptr<File>> files, const Col
     buffers.frame.resize(bytes + bytes / 8);
   }
   if (file.ReadAt(place.offset_bytes, buffers.frame.data(), bytes) != bytes ||
-      !buffers.decoder.Decode({buffers.frame.data(), bytes}, kMaxColumnsBytes)) {
+      !buffers.decoder.Decode({buffers.frame.data(), bytes}, kMaxColumnsBytes, known_whole)) {
     return absl::DataLossError("columns cannot be decompressed");
   }
   return absl::OkStatus();
@@ -89,6 +89,7 @@ class Reader : public TraceReader {
   Tables tables_;
   std::vector<ReadIssue> issues_;
   std::vector<ColumnsPlace> places_;  // of the readable chunks
+  bool columns_verified_ = false;     // all of these
   mutable std::atomic<uint64_t> columns_decoded_ = 0;
   uint64_t next_sequence_ = 0;
 };
@@ -133,7 +134,7 @@ bool Reader::CheckSequence(const ScannedChunk& chunk, TableBuilder& builder) {
 
 void Reader::NameUnknownColumns(const ColumnsPlace& place, UnknownFields& unknown) {
   ReadBuffers buffers;
-  if (!ReadColumns(files_, place, buffers).ok()) return;
+  if (!ReadColumns(files_, place, /*known_whole=*/false, buffers).ok()) return;
   const UnknownColumns found = FindUnknownColumns(buffers.decoder.message());
   for (const uint32_t field : found.chunk) unknown.Add("Chunk", field, place.offset_bytes);
   for (const uint32_t field : found.launches) {
@@ -259,6 +260,7 @@ absl::Status Reader::Load(const OpenOptions& options) {
     if (absl::Status status = LoadFile(index, builder, unknown); !status.ok()) return status;
   }
   if (options.verify_columns) DropDamagedColumns(options.threads, builder);
+  columns_verified_ = options.verify_columns;
   builder.Finish();
   TakeCounterFile(path_, tables_, issues_);
   return absl::OkStatus();
@@ -272,7 +274,7 @@ absl::Status Reader::WithColumns(size_t index, bool wanted, Decode&& decode) con
   absl::Status status;
   std::string_view message;
   if (place.size_bytes != 0 && wanted) {
-    status = ReadColumns(files_, place, buffers);
+    status = ReadColumns(files_, place, columns_verified_, buffers);
     message = buffers.decoder.message();
   }
   if (status.ok()) status = decode(message);
