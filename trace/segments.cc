@@ -28,10 +28,9 @@ std::string SegmentPath(const std::string& path, uint32_t segment) {
   return absl::StrFormat("%s.%06d.hps", std::string(stem), segment);
 }
 
-uint32_t LastSegmentBeside(const std::string& path) {
+uint32_t LastSegmentBeside(const std::string& path, std::error_code& error) {
   namespace fs = std::filesystem;
   uint32_t last = 0;
-  std::error_code error;
   const fs::path folder = fs::path(path).parent_path();
   for (fs::directory_iterator it(folder.empty() ? "." : folder, error), end; !error && it != end;
        it.increment(error)) {
@@ -95,9 +94,12 @@ std::optional<FileStart> StartOf(const File& file) {
 
 EarlierFiles OpenEarlierFiles(const std::string& path, const File& newest, std::vector<ReadIssue>& issues) {
   constexpr size_t kSpareFiles = 8;  // that others need to open
-  std::optional<FileStart> later = StartOf(newest);
-  uint32_t segment = later ? later->segment - 1 : LastSegmentBeside(path);
   EarlierFiles earlier;  // newest first
+  std::error_code error;
+  const uint32_t last = LastSegmentBeside(path, error);
+  if (last == 0 && !error) return earlier;
+  std::optional<FileStart> later = StartOf(newest);
+  uint32_t segment = later ? later->segment - 1 : last;
   for (; segment > 0; --segment) {
     const std::string segment_path = SegmentPath(path, segment);
     const std::string name = segment_path.substr(segment_path.rfind('/') + 1);

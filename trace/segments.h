@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "trace/file_window.h"
@@ -17,8 +18,9 @@ namespace hotproof::trace {
 // "X.000001.hps"); `path` may be such a file itself.
 std::string SegmentPath(const std::string& path, uint32_t segment);
 
-// The highest number of the files beside `path` that are closed ones of its trace; 0: there is none.
-uint32_t LastSegmentBeside(const std::string& path);
+// The highest number of the files beside `path` that are closed ones of its trace; 0: there is none, or
+// (`error`) it is not known.
+uint32_t LastSegmentBeside(const std::string& path, std::error_code& error);
 
 // Sorts, and keeps of the files of each trace the newest alone: it stands for the others. X.hpt,
 // where it is among them.
