@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "catalog/name/parsed_name.h"
 
 namespace hotproof::analyzers {
 namespace {
@@ -59,8 +60,9 @@ void TraceIndex::ClassifyKernels(const catalog::Classifier& classifier) {
     const trace::Kernel& kernel = tables_->kernels[id];
     KernelInfo& info = kernels_[id];
     info.name = kernel.name().empty() ? "(unnamed kernel)" : kernel.name();
-    info.canonical = catalog::CanonicalName(info.name);
-    info.kernel_class = classifier.Classify(info.name);
+    const catalog::ParsedName parsed(info.name);
+    info.canonical = parsed.root() == nullptr ? info.name : catalog::PrintCanonical(*parsed.root());
+    info.kernel_class = classifier.Classify(parsed);
     if (info.kernel_class.kind == catalog::Kind::kGemm) {
       layouts[id] = classifier.LayoutsOf(info.name, info.kernel_class);
     }

@@ -34,9 +34,10 @@ Classifier::Classifier(Classifier&&) noexcept = default;
 Classifier& Classifier::operator=(Classifier&&) noexcept = default;
 Classifier::~Classifier() = default;
 
-KernelClass Classifier::Classify(std::string_view name) const {
-  const ParsedName parsed(name);
-  return impl_->rules.Classify(parsed);
+KernelClass Classifier::Classify(std::string_view name) const { return Classify(ParsedName(name)); }
+
+KernelClass Classifier::Classify(const ParsedName& name) const {
+  return impl_->rules.Classify(name);
 }
 
 std::vector<const CompiledLayout*> Classifier::LayoutsOf(std::string_view name,

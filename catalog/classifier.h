@@ -13,6 +13,7 @@
 namespace hotproof::catalog {
 
 class CompiledLayout;  // catalog/layouts/layout.h
+class ParsedName;      // catalog/name/parsed_name.h
 
 class Classifier {
  public:
@@ -26,6 +27,7 @@ class Classifier {
 
   // `name`: mangled, or demangled as c++filt, Kineto or nsys print it. Linear in its length.
   KernelClass Classify(std::string_view name) const;
+  KernelClass Classify(const ParsedName& name) const;
 
   // How launches of this kernel tell their problem size (docs/shapes.md), in the order in which to
   // try them. They live as long as the Classifier.
