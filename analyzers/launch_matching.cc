@@ -143,7 +143,7 @@ void LaunchMatching::SettleAscending(const trace::ChunkRuns& runs) {
 // How many complete eager launches on one stream begin here: none, or as many as are looked at.
 size_t LaunchMatching::EagerTogether(const trace::ChunkRuns& runs, size_t launch,
                                      size_t group) const {
-  constexpr size_t kTogether = 16;
+  constexpr size_t kTogether = 8;  // of the 26 behind a decode step three times, and few looks in vain
   if (launch + kTogether > runs.launch_correlation_id.size() ||
       group + kTogether > runs.groups.size() || runs.groups[group].target.is_graph()) {
     return 0;
