@@ -52,28 +52,33 @@ std::string NameOf(const trace::OperationClass& of) {
 
 }  // namespace
 
-void Operations::Add(const trace::Tables& tables, const trace::OperationStatistics& statistics) {
-  const int classes = std::min({statistics.class_ids_size(), statistics.class_counts_size(),
-                                statistics.class_duration_ns_size(), statistics.class_bytes_size()});
-  uint32_t id = 0;
-  for (int i = 0; i < classes; ++i) {
-    id += static_cast<uint32_t>(statistics.class_ids(i));
-    const bool known = id < tables.operation_classes.size();
-    Sums& sums = by_name_[known ? NameOf(tables.operation_classes[id]) : "unknown"];
-    sums.count += statistics.class_counts(i);
-    sums.bytes += statistics.class_bytes(i);
-    sums.time_ns += statistics.class_duration_ns(i);
-  }
-}
-
 void Operations::Merge(const ProcessAnalysis& process) {
   const trace::Tables& tables = process.reader->tables();
   for (const uint32_t kind : tables.header.activity_kinds()) {
     recorded_ |= std::find(std::begin(kKernelKinds), std::end(kKernelKinds), kind) == std::end(kKernelKinds);
   }
-  for (const trace::ChunkStatistics& chunk : tables.chunk_statistics) Add(tables, chunk.operations());
-  for (const trace::Rollup& rollup : tables.rotated_out.rollups) {
-    Add(tables, rollup.statistics().operations());
+  std::vector<Sums> by_class(tables.operation_classes.size() + 1);  // the last: of those that the trace has lost
+  const auto add = [&by_class](const trace::OperationStatistics& statistics) {
+    const int classes = std::min({statistics.class_ids_size(), statistics.class_counts_size(),
+                                  statistics.class_duration_ns_size(), statistics.class_bytes_size()});
+    uint32_t id = 0;
+    for (int i = 0; i < classes; ++i) {
+      id += static_cast<uint32_t>(statistics.class_ids(i));
+      Sums& sums = by_class[std::min<size_t>(id, by_class.size() - 1)];
+      sums.count += statistics.class_counts(i);
+      sums.bytes += statistics.class_bytes(i);
+      sums.time_ns += statistics.class_duration_ns(i);
+    }
+  };
+  for (const trace::ChunkStatistics& chunk : tables.chunk_statistics) add(chunk.operations());
+  for (const trace::Rollup& rollup : tables.rotated_out.rollups) add(rollup.statistics().operations());
+  for (size_t id = 0; id < by_class.size(); ++id) {
+    if (by_class[id].count == 0) continue;
+    const bool known = id + 1 < by_class.size();
+    Sums& sums = by_name_[known ? NameOf(tables.operation_classes[id]) : "unknown"];
+    sums.count += by_class[id].count;
+    sums.bytes += by_class[id].bytes;
+    sums.time_ns += by_class[id].time_ns;
   }
 }
 

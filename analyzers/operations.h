@@ -20,7 +20,6 @@ class Operations {
   struct Sums {
     uint64_t count = 0, bytes = 0, time_ns = 0;
   };
-  void Add(const trace::Tables& tables, const trace::OperationStatistics& statistics);
 
   bool recorded_ = false;  // by some process
   std::map<std::string, Sums> by_name_;

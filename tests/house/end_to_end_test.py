@@ -87,6 +87,13 @@ class EndToEnd(unittest.TestCase):
         self.assertEqual(self.verdict(*kernel, "--launches", 256 * FORWARDS).returncode, PASS)
         self.assertEqual(self.verdict(*kernel, "--time-share", ">=0.5").returncode, INCONCLUSIVE)
 
+    def test_recorded_operations_are_in_the_report(self):
+        self.trace(options=("--record", "operations"))
+        report = json.loads(self.hotproof("report", self.out, "--format", "json").stdout)
+        self.assertTrue(report["operationsRecorded"])
+        counts = {row["operation"]: (row["count"], row["bytes"]) for row in report["operations"]}
+        self.assertEqual(counts, {"Stream Sync": (1, 0), "Memset (Device)": (1, 8), "Memcpy DtoH (Device -> Pageable)": (1, 8)})
+
     def test_no_trace_is_no_zero(self):
         self.trace("true")
         self.assertEqual(self.verdict("--kernel", "x", "--max-launches", 0).returncode, INCONCLUSIVE)
