@@ -1,8 +1,10 @@
-// What the tests of layouts have in common: argument bytes as a library places them, and what is read of them.
+// What the tests of layouts have in common: argument bytes as a library places them, and what is
+// read of them.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -24,10 +26,11 @@ struct Launch {
   std::vector<uint32_t> sizes;
   std::vector<std::pair<uint32_t, int32_t>> words;
   std::vector<ByteRange> hidden;
+  std::array<uint32_t, 3> grid = {1, 1, 1};
 };
 
 inline std::optional<LayoutReading> Read(const Classifier& classifier, const std::string& name,
-                                  const Launch& launch, std::string* id = nullptr) {
+                                         const Launch& launch, std::string* id = nullptr) {
   std::vector<uint32_t> offsets;
   uint32_t end = 0;
   for (const uint32_t size : launch.sizes) {
@@ -42,7 +45,12 @@ inline std::optional<LayoutReading> Read(const Classifier& classifier, const std
     std::memcpy(bytes.data() + offset, &word, sizeof word);
   }
   const KernelClass kernel_class = classifier.Classify(name);
-  const LaunchEvidence evidence{offsets, launch.sizes, bytes, launch.hidden, {1, 1, 1}, {1, 1, 1}};
+  const LaunchEvidence evidence{offsets,
+                                launch.sizes,
+                                bytes,
+                                launch.hidden,
+                                {launch.grid[0], launch.grid[1], launch.grid[2]},
+                                {1, 1, 1}};
   auto reading = ReadFirst(classifier.LayoutsOf(name, kernel_class), evidence, kernel_class);
   if (reading && id != nullptr) *id = reading->layout;
   return reading;

@@ -1,5 +1,5 @@
-// Problem sizes from argument bytes: each layout on bytes placed as its library places them, and what is
-// hidden or contradicts itself. (layout_nvjet_test.cc has cuBLASLt's.)
+// Problem sizes from argument bytes: each layout on bytes placed as its library places them, and
+// what is hidden or contradicts itself. (layout_nvjet_test.cc has cuBLASLt's.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,8 +65,9 @@ TEST_F(LayoutTest, Cutlass3) {
       "cute::C<1>, cute::C<1>>, cutlass::gemm::KernelTmaWarpSpecializedFP8FastAccum, "
       "cutlass::epilogue::TmaWarpSpecialized, true>::GemmKernel>";
   Expect("cutlass_vllm.swapped_not_persistent", {1, 2000, 832}, not_persistent,
-         {{1536}, {{0, 2000}, {4, 1}, {8, 832}, {12, 1}}});
-  EXPECT_TRUE(Read(classifier_, not_persistent, {{1536}, {{0, 2000}, {4, 1}, {8, 832}, {12, 7}}})
+         {{1536}, {{0, 2000}, {4, 1}, {8, 832}, {12, 1}}, {}, {32, 1, 1}});
+  EXPECT_TRUE(Read(classifier_, not_persistent,
+                   {{1536}, {{0, 2000}, {4, 1}, {8, 832}, {12, 7}}, {}, {32, 1, 7}})
                   ->contradiction);
   Expect("cutlass3.rank3", {65, 256, 640},
          With(NameWith("GemmUniversal<cute::tuple<int, int, int>, cutlass::"), kNotPersistent,
@@ -117,14 +118,64 @@ TEST_F(LayoutTest, CutlassThatIsNotPersistent) {
       "vllm::c3x::ScaledEpilogue, cute::tuple<cute::C<64>, cute::C<64>, cute::C<256> >, "
       "cute::tuple<cute::C<1>, cute::C<1>, cute::C<1> >, cutlass::gemm::KernelTmaWarpSpecialized, "
       "cutlass::epilogue::TmaWarpSpecialized>::GemmKernel>(Params)";
-  const Launch launch{{1536}, {{0, 41}, {4, 3888}, {8, 304}, {12, 1}}, {}};
+  const Launch launch{{1536}, {{0, 41}, {4, 3888}, {8, 304}, {12, 1}}, {}, {1, 61, 1}};
   Expect("cutlass_vllm.not_persistent", {41, 3888, 304}, name, launch);
+}
+
+// Grids of H200 runs, some rounded up to clusters: their shapes stay, extents that need more tiles
+// than there are CTAs do not. (Of two layouts that refuse a launch the first gives the reason,
+// which may be that of persistent kernels.)
+TEST_F(LayoutTest, CutlassThatIsNotPersistentIsCheckedAgainstItsGrid) {
+  struct Case {
+    int first, second, batch;
+    std::array<uint32_t, 3> grid;
+  };
+  const auto is_read = [this](const std::string& name, const Case& c) {
+    const auto reading =
+        Read(classifier_, name,
+             {{1536}, {{0, c.first}, {4, c.second}, {8, 304}, {12, c.batch}}, {}, c.grid});
+    EXPECT_TRUE(reading.has_value()) << name;
+    EXPECT_NE(reading->contradiction, reading->m.has_value());
+    return !reading->contradiction;
+  };
+  const std::string plain =
+      "void cutlass::device_kernel<vllm::cutlass_3x_gemm<signed char, cutlass::bfloat16_t, "
+      "vllm::c3x::ScaledEpilogue, cute::tuple<cute::C<64>, cute::C<64>, cute::C<256> >, "
+      "cute::tuple<cute::C<1>, cute::C<8>, cute::C<1> >, cutlass::gemm::KernelTmaWarpSpecialized, "
+      "cutlass::epilogue::TmaWarpSpecialized>::GemmKernel>(Params)";
+  ASSERT_EQ(classifier_.Classify(plain).tile, "64x64x256");
+  EXPECT_TRUE(is_read(plain, {1, 3808, 1, {1, 64, 1}}));
+  EXPECT_TRUE(is_read(plain, {60, 2480, 1, {1, 39, 1}}));
+  EXPECT_FALSE(is_read(plain, {65, 2480, 1, {1, 39, 1}}));
+  EXPECT_FALSE(is_read(plain, {60, 2497, 1, {1, 39, 1}}));
+  EXPECT_FALSE(is_read(plain, {60, 2480, 1, {1, 39, 2}}));
+
+  const std::string swapped =
+      "cutlass::device_kernel<vllm::cutlass_3x_gemm_sm90_fp8<cutlass::float_e4m3_t, "
+      "cutlass::bfloat16_t, vllm::c3x::ScaledEpilogue, cute::tuple<cute::C<64>, cute::C<16>, "
+      "cute::C<256>>, cute::tuple<cute::C<1>, cute::C<2>, cute::C<1>>, "
+      "cutlass::gemm::KernelTmaWarpSpecializedFP8FastAccum, "
+      "cutlass::epilogue::TmaWarpSpecialized, true>::GemmKernel>";
+  ASSERT_EQ(classifier_.Classify(swapped).tile, "64x16x256");
+  EXPECT_TRUE(is_read(swapped, {464, 15, 1, {8, 2, 1}}));
+  EXPECT_TRUE(is_read(swapped, {3568, 1, 1, {56, 1, 1}}));
+  EXPECT_FALSE(is_read(swapped, {3585, 1, 1, {56, 1, 1}}));
+  EXPECT_FALSE(is_read(swapped, {3568, 17, 1, {56, 1, 1}}));
+
+  const std::string anyones = NameWith(kNotPersistent);
+  ASSERT_EQ(classifier_.Classify(anyones).tile.substr(0, 3), "64x") << "another name, other tiles";
+  EXPECT_TRUE(is_read(anyones, {64, 8, 1, {1, 1, 1}}));
+  EXPECT_FALSE(is_read(anyones, {65, 8, 1, {1, 1, 1}}));
+  const std::string batched =
+      With(anyones, "cute::tuple<int, int, int>", "cute::tuple<int, int, int, int>");
+  EXPECT_TRUE(is_read(batched, {64, 8, 5, {1, 1, 5}}));
+  EXPECT_FALSE(is_read(batched, {64, 8, 5, {1, 1, 4}}));
 }
 
 // M = 2 in the place of a mode would be 'batched'.
 TEST_F(LayoutTest, CutlassOfAnyLibraryThatIsNotPersistent) {
   const std::string name = NameWith(kNotPersistent);
-  const Launch launch{{1536}, {{0, 2}, {4, 1024}, {8, 512}, {12, 1}}, {}};
+  const Launch launch{{1536}, {{0, 2}, {4, 1024}, {8, 512}, {12, 1}}, {}, {1, 16, 1}};
   Expect("cutlass3.not_persistent_rank3", {2, 1024, 512}, name, launch);
   Expect("cutlass3.not_persistent_rank4", {2, 1024, 512},
          With(name, "cute::tuple<int, int, int>", "cute::tuple<int, int, int, int>"), launch);
