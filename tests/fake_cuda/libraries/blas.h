@@ -8,7 +8,7 @@
 
 extern "C" {
 
-// Called for each kernel that a library launches: "product" or "reduce".
+// Called for each kernel that a library launches: "fill", "product" or "reduce".
 using FakeBlasLaunch = void(const char* kernel);
 void fake_cublaslt_use(FakeBlasLaunch* launch);
 

@@ -69,10 +69,11 @@ FAKE_EXPORT int cublasLtMatmulDescGetAttribute(const void* object, int attribute
   }
 }
 
-// A split K: the product, then its reduction.
+// A split K: its workspace is cleared, then the product, then its reduction.
 FAKE_EXPORT int cublasLtMatmul(void*, const void*, const void*, const void*, const void*,
                                const void*, const void*, const void*, const void*, const void*,
                                void*, const void*, const void*, void*, size_t, void*) {
+  launch("fill");
   launch("product");
   launch("reduce");
   return 0;

@@ -5,6 +5,9 @@
 
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "tests/device/probe/session.h"
 
@@ -13,19 +16,20 @@ namespace {
 constexpr char kPtx[] = R"(
 .visible .entry nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_TNT(.param .align 8 .b8 p[1720]) { ret; }
 .visible .entry _ZN8cublasLt19splitKreduce_kernelILi32ELi16EifEEvv() { ret; }
+.visible .entry clear_workspace() { ret; }
 )";
 
 struct Blas {
   probe::Session session;
-  CUfunction product = nullptr, reduce = nullptr;
+  std::map<std::string, CUfunction> kernels;
 };
 Blas* blas = nullptr;
 
 void Launch(const char* kernel) {
   char arguments[1720] = {};
   void* params[] = {arguments};
-  const CUfunction function = std::strcmp(kernel, "product") == 0 ? blas->product : blas->reduce;
-  CHECK(CU(cuLaunchKernel)(function, 1, 1, 1, 32, 1, 1, 0, blas->session.stream, params, nullptr));
+  CHECK(CU(cuLaunchKernel)(blas->kernels.at(kernel), 1, 1, 1, 32, 1, 1, 0, blas->session.stream,
+                           params, nullptr));
 }
 
 }  // namespace
@@ -42,10 +46,12 @@ int main(int argc, char** argv) {
   blas = new Blas;
   CUmodule module;
   CHECK(CU(cuModuleLoadData)(&module, kPtx));
-  CHECK(CU(cuModuleGetFunction)(&blas->product, module,
-                                "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_TNT"));
-  CHECK(CU(cuModuleGetFunction)(&blas->reduce, module,
-                                "_ZN8cublasLt19splitKreduce_kernelILi32ELi16EifEEvv"));
+  for (const auto& [kernel, name] :
+       {std::pair("fill", "clear_workspace"),
+        std::pair("product", "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_TNT"),
+        std::pair("reduce", "_ZN8cublasLt19splitKreduce_kernelILi32ELi16EifEEvv")}) {
+    CHECK(CU(cuModuleGetFunction)(&blas->kernels[kernel], module, name));
+  }
   probe::Session& s = blas->session;
   s.Count(s.stream);
   int failed = use(Launch);
