@@ -14,6 +14,7 @@
 #include "catalog/rule_text.h"
 #include "cli/earlier_runs.h"
 #include "cli/folder_evidence.h"
+#include "cli/manifest.h"
 #include "cli/process_stat.h"
 #include "cli/terminal.h"
 #include "cli/unused_layouts.h"
@@ -209,7 +210,13 @@ report::Problem NoTraceFound(const std::vector<std::string>& paths) {
   problem.set_severity(report::Problem::ERROR);
   problem.set_name("no_trace");
   problem.set_detail("no trace (.hpt) found in " + absl::StrJoin(paths, ", "));
-  problem.set_advice("run the program under hotproof run -o DIR -- COMMAND");
+  const bool was_run = std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
+    std::error_code error;
+    return std::filesystem::exists(std::filesystem::path(path) / kManifestName, error);
+  });
+  problem.set_advice(was_run ? "it was run under hotproof run, and no process used CUDA with the tracer in it: hotproof "
+                               "doctor says what is missing here; docs/tracing.md has what takes the tracer away"
+                             : "run the program under hotproof run -o DIR -- COMMAND");
   if (below.empty()) return problem;
   const size_t more = below.size() > kMostNamed ? below.size() - kMostNamed : 0;
   while (below.size() > kMostNamed) below.erase(std::prev(below.end()));

@@ -52,6 +52,13 @@ class AssertTest(CliCase):
         under_run = write(*after, "manifest { finished: true processes { pid: 812 gpu: true } processes { pid: 813 gpu: true } }")
         self.assertNotIn("it began", self.check(PASS, "assert", under_run, *expected).stdout)
 
+    def test_a_run_without_a_trace_is_not_to_be_run_again_as_it_was(self):
+        never = "--kernel", "absent", "--max-launches", "0"
+        no_gpu = self.write("manifest { finished: true processes { pid: 7 } }")
+        self.assertIn("it was run under hotproof run", self.check(INCONCLUSIVE, "assert", no_gpu, *never).stdout)
+        empty = tempfile.mkdtemp(dir=self.folder)
+        self.assertIn("run the program under hotproof run", self.check(INCONCLUSIVE, "assert", empty, *never).stdout)
+
     def test_a_trace_without_a_header_covers_no_process(self):
         traces = self.write(SERVER + UNTRACED)
         open(os.path.join(traces, "host-900-0a1b2c3d.hpt"), "w").close()
