@@ -49,6 +49,18 @@ __device__ inline bool mbarrier_try_wait(uint32_t bar, uint32_t parity) {
       : "memory");
   return done != 0;
 }
+// Without waiting at all.
+__device__ inline bool mbarrier_test_wait(uint32_t bar, uint32_t parity) {
+  uint32_t done;
+  asm volatile(
+      "{\n .reg .pred p;\n"
+      " mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+      " selp.u32 %0, 1, 0, p;\n}"
+      : "=r"(done)
+      : "r"(bar), "r"(parity)
+      : "memory");
+  return done != 0;
+}
 __device__ inline void count_spin(uint32_t& spins) {
   if (HOTPROOF_SPIN_LIMIT > 0 && ++spins > static_cast<uint32_t>(HOTPROOF_SPIN_LIMIT)) __trap();
 }
