@@ -61,19 +61,19 @@ void AddAssertOptions(CLI::App& command, AssertOptions& options) {
       ->group(selection);
   const char* const bounds = "What is expected of them";
   command.add_option("--launches", options.launches, "Exactly so many")
-      ->check(WholeNumber())
+      ->transform(WholeNumber())
       ->group(bounds);
   command.add_option("--min-launches", options.min_launches, "At least so many")
-      ->check(WholeNumber())
+      ->transform(WholeNumber())
       ->group(bounds);
   command.add_option("--max-launches", options.max_launches, "At most so many; 0: never")
-      ->check(WholeNumber())
+      ->transform(WholeNumber())
       ->group(bounds);
   command
       .add_option(
           "--launches-per-replay", options.per_replay,
           "Exactly so many in each replay of each graph that launches a GEMM or one of them")
-      ->check(WholeNumber())
+      ->transform(WholeNumber())
       ->group(bounds);
   command
       .add_option("--share", options.share,
@@ -91,7 +91,7 @@ void AddAssertOptions(CLI::App& command, AssertOptions& options) {
   command
       .add_option("--expect-processes", options.expect_processes,
                   "Exactly so many processes launched a kernel")
-      ->check(WholeNumber(UINT32_MAX));
+      ->transform(WholeNumber(UINT32_MAX));
   command
       .add_option("--phase", options.phase, "steady (default): after warm-up; all: the whole run")
       ->check(CLI::IsMember({"steady", "all"}));

@@ -82,20 +82,20 @@ trace::Header IdentityOf(const analyzers::ProcessAnalysis& process) {
   return header;
 }
 
-// A copied folder would be counted twice. (Programs that one process ran, each by exec, have names
-// of their own.)
+// A copied folder or file would be counted twice. (Programs that one process ran, each by exec,
+// began to be traced at times of their own.)
 absl::Status RefuseCopies(const std::vector<analyzers::ProcessAnalysis>& processes) {
-  std::map<std::tuple<std::string, uint32_t, uint64_t>, std::string> seen;
+  std::map<std::tuple<std::string, uint32_t, uint64_t, uint64_t>, std::string> seen;
   for (const analyzers::ProcessAnalysis& process : processes) {
-    const std::filesystem::path path = process.reader->path();
+    const std::string& path = process.reader->path();
     const trace::Header& header = process.header();
     if (header.process_start_ticks() == 0) continue;
     const auto [first, is_new] = seen.try_emplace(
-        {path.filename(), header.pid(), header.process_start_ticks()}, path.string());
+        {header.boot_id(), header.pid(), header.process_start_ticks(), header.start_realtime_ns()},
+        path);
     if (is_new) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(path.string(), " is a copy of ", first->second,
-                     ", and would be counted twice; name one of them"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " is a copy of ", first->second, ", and would be counted twice; name one of them"));
   }
   return absl::OkStatus();
 }
@@ -109,12 +109,14 @@ absl::Status WithAdvice(const absl::Status& status) {
 
 // A trace without a header shows that there was a process, not what it did.
 void JudgeFolders(bool without_manifest, LoadedRun& run) {
-  const bool all_tell = std::all_of(run.processes.begin(), run.processes.end(), [](const auto& process) {
-    return process.header().format_major() != 0;
-  });
-  if (!all_tell && run.coverage.state == report::Process::FULL) run.coverage.state = report::Process::PARTIAL;
+  const bool all_tell =
+      std::all_of(run.processes.begin(), run.processes.end(),
+                  [](const auto& process) { return process.header().format_major() != 0; });
+  if (!all_tell && run.coverage.state == report::Process::FULL)
+    run.coverage.state = report::Process::PARTIAL;
   if (!without_manifest) return;
-  for (report::Problem& problem : RunsInOneFolder(run.processes)) run.coverage.problems.push_back(std::move(problem));
+  for (report::Problem& problem : RunsInOneFolder(run.processes))
+    run.coverage.problems.push_back(std::move(problem));
 }
 
 // A misspelt pattern is silent otherwise.

@@ -153,7 +153,8 @@ std::vector<std::string> TracedEnvironment(const std::string& library, const std
 }
 
 std::string OfEarlierRun(const std::string& folder, const std::string& file) {
-  return absl::StrCat(folder, " holds ", file, " of an earlier run, and two runs would be counted as one; "
+  return absl::StrCat(folder, " holds ", file,
+                      " of an earlier run, and two runs would be counted as one; "
                       "give a new folder to -o");
 }
 
@@ -347,7 +348,7 @@ CLI::App* AddRun(CLI::App& app, int& exit_code) {
       ->type_name("SIZE");
   run->add_option("--rotate-every", options->rotate_seconds,
                   "and after so many seconds (0, the default: not by time)")
-      ->check(WholeNumber(kMostSeconds))
+      ->transform(WholeNumber(kMostSeconds))
       ->type_name("SECONDS");
   run->add_option("--keep", options->keep_bytes,
                   "Keep the folder below this size, e.g. 4G: the oldest files go, their sums stay\n"

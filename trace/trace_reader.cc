@@ -75,6 +75,7 @@ class Reader : public TraceReader {
   absl::Status WithColumns(size_t index, bool wanted, Decode&& decode) const;
   absl::Status CheckVersion(bool first_chunk) const;
   bool CheckSequence(const ScannedChunk& chunk, TableBuilder& builder);
+  void AddRepeated(const ScannedChunk& chunk);
   void NameUnknownColumns(const ColumnsPlace& place, UnknownFields& unknown);
   absl::Status LoadFile(uint32_t index, TableBuilder& builder, UnknownFields& unknown);
   void KeepChunk(ScannedChunk& chunk, uint32_t file, TableBuilder& builder);
@@ -92,7 +93,25 @@ class Reader : public TraceReader {
   bool columns_verified_ = false;     // all of these
   mutable std::atomic<uint64_t> columns_decoded_ = 0;
   uint64_t next_sequence_ = 0;
+  // Chunks that came a second time, one after the other: an issue for all.
+  struct Repeated {
+    uint64_t first, last;
+    size_t issue;  // of issues_
+  };
+  std::optional<Repeated> repeated_;
 };
+
+// A header is written in pieces: what neither has says nothing.
+bool IsOfAnotherProcess(const Header& piece, const Header& header) {
+  const auto differ = [](const auto& a, const auto& b) {
+    const std::remove_cvref_t<decltype(a)> unset{};
+    return a != unset && b != unset && a != b;
+  };
+  return differ(piece.pid(), header.pid()) ||
+         differ(piece.process_start_ticks(), header.process_start_ticks()) ||
+         differ(piece.boot_id(), header.boot_id()) ||
+         differ(piece.start_realtime_ns(), header.start_realtime_ns());
+}
 
 absl::Status Reader::CheckVersion(bool first_chunk) const {
   const Header& header = tables_.header;
@@ -119,8 +138,7 @@ bool Reader::CheckSequence(const ScannedChunk& chunk, TableBuilder& builder) {
     return false;
   }
   if (sequence < next_sequence_) {
-    AddIssue(ReadIssue::Kind::kMalformedChunk, chunk.offset_bytes,
-             absl::StrCat("chunk ", sequence, " comes a second time; ignored"));
+    AddRepeated(chunk);
     return false;
   }
   if (sequence > next_sequence_) {
@@ -130,6 +148,19 @@ bool Reader::CheckSequence(const ScannedChunk& chunk, TableBuilder& builder) {
   }
   next_sequence_ = sequence + 1;
   return true;
+}
+
+void Reader::AddRepeated(const ScannedChunk& chunk) {
+  const uint64_t sequence = chunk.head.sequence();
+  if (repeated_ && repeated_->last + 1 == sequence && repeated_->issue + 1 == issues_.size()) {
+    repeated_->last = sequence;
+    issues_.back().detail =
+        absl::StrCat("chunks ", repeated_->first, " to ", sequence, " come a second time; ignored");
+    return;
+  }
+  repeated_ = {sequence, sequence, issues_.size()};
+  AddIssue(ReadIssue::Kind::kMalformedChunk, chunk.offset_bytes,
+           absl::StrCat("chunk ", sequence, " comes a second time; ignored"));
 }
 
 void Reader::NameUnknownColumns(const ColumnsPlace& place, UnknownFields& unknown) {
@@ -169,10 +200,10 @@ void Reader::DropDamagedColumns(int threads, TableBuilder& builder) {
   for (const size_t index : damaged) {
     const ColumnsPlace& place = places_[index];
     const bool is_earlier = place.file < file_names_.size();
-    issues_.push_back({ReadIssue::Kind::kCorruptColumns, place.offset_bytes, place.size_bytes,
-                       absl::StrCat(is_earlier ? file_names_[place.file] + ": " : "",
-                                    "the columns of chunk ", place.sequence,
-                                    " are not the bytes that were written")});
+    issues_.push_back(
+        {ReadIssue::Kind::kCorruptColumns, place.offset_bytes, place.size_bytes,
+         absl::StrCat(is_earlier ? file_names_[place.file] + ": " : "", "the columns of chunk ",
+                      place.sequence, " are not the bytes that were written")});
     if (const auto statistics = ReadStatistics(index); statistics.ok()) {
       builder.RemoveSums(*statistics);
     }
@@ -210,6 +241,13 @@ absl::Status Reader::LoadFile(uint32_t index, TableBuilder& builder, UnknownFiel
     const bool begins_file = chunk->offset_bytes == 0;
     // Only here are the rollups for files that are not read.
     const bool begins_trace = begins_file && index == 0;
+    // Later chunks of another trace would have sequence numbers that fit.
+    if (chunk->head.has_header() && IsOfAnotherProcess(chunk->head.header(), tables_.header)) {
+      builder.NoteLostChunk();
+      AddIssue(ReadIssue::Kind::kMalformedChunk, chunk->offset_bytes,
+               "another process's trace begins here; what follows is not read");
+      break;
+    }
     if (continues && begins_trace) next_sequence_ = chunk->head.sequence();
     if (!CheckSequence(*chunk, builder)) continue;
     const Header& header = chunk->head.has_header() ? chunk->head.header() : tables_.header;
@@ -222,12 +260,13 @@ absl::Status Reader::LoadFile(uint32_t index, TableBuilder& builder, UnknownFiel
     }
     if (!(tables_again ? builder.FoldTablesAgain(chunk->head, chunk->offset_bytes)
                        : builder.Fold(chunk->head, chunk->offset_bytes))) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(path_, ": its tables would take more than ", kMaxTableMemoryBytes >> 30,
-                       " GiB: no trace of ours, or damaged"));
+      return absl::ResourceExhaustedError(absl::StrCat(path_, ": its tables would take more than ",
+                                                       kMaxTableMemoryBytes >> 30,
+                                                       " GiB: no trace of ours, or damaged"));
     }
     if (tables_again) continue;
-    if (absl::Status status = CheckVersion(continues || chunk->head.sequence() == 0); !status.ok()) {
+    if (absl::Status status = CheckVersion(continues || chunk->head.sequence() == 0);
+        !status.ok()) {
       return status;
     }
     if (chunk->columns_lost) continue;  // its tables and counts are good, its records are gone

@@ -275,6 +275,10 @@ class AssertTest(CliCase):
             self.check(BAD, "assert", traces, flag, "", "--min-launches", "1")
         for number in ("-1", "1.5", "many", "99999999999999999999999"):
             self.check_error(BAD, "takes a whole number", "assert", traces, "--path", "flashinfer", "--launches", number)
+        for option in "--launches", "--min-launches", "--max-launches", "--launches-per-replay":  # decimal, not octal
+            stdout = self.check(PASS, "assert", traces, "--path", "flashinfer", option, "000256").stdout
+            self.assertIn(" 256, got 256", stdout)
+        self.check(PASS, "assert", traces, "--path", "flashinfer", "--launches", "256", "--expect-processes", "0001")
         self.check_error(BAD, "--expect-processes: takes a whole number", "assert", traces,
                          "--expect-processes", "4294967296")
 

@@ -170,6 +170,9 @@ class ReportTest(CliCase):
         for command in (("report",), ("assert", "--kernel", "k", "--min-launches", "1")):
             self.check_error(BAD, "is a copy of", *command, example, copy)
         self.check(0, "compare", example, copy)
+        [trace] = [name for name in os.listdir(copy) if name.endswith(".hpt")]
+        shutil.copy(os.path.join(copy, trace), os.path.join(copy, "another-name.hpt"))
+        self.check_error(BAD, "is a copy of", "report", copy)
 
     def test_times_of_fewer_launches_are_said_to_be(self):
         example = os.path.join(EXAMPLES, "vllm-0.25.1-deepgemm-m8-cut-off")

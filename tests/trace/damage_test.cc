@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "proto/trace.pb.h"
 #include "tests/tools/synthetic_workload.h"
@@ -158,6 +159,41 @@ TEST_F(DamageTest, AChunkThatComesTwiceCountsOnce) {
   ASSERT_THAT(reader->issues(), ElementsAre(Is(Kind::kMalformedChunk)));
   EXPECT_EQ(ReadableRecords(*reader), 8u);
   EXPECT_EQ(reader->tables().asked.graphs[1], 2u);
+}
+
+TEST_F(DamageTest, AllChunksThatComeTwiceAreOneIssue) {
+  auto reader = Open(whole_ + whole_);
+  ASSERT_THAT(reader->issues(), ElementsAre(Is(Kind::kMalformedChunk)));
+  EXPECT_THAT(reader->issues()[0].detail, HasSubstr("chunks 0 to 2 come a second time"));
+  EXPECT_EQ(ReadableRecords(*reader), 8u);
+}
+
+TEST_F(DamageTest, ATraceOfAnotherProcessBehindIsNotRead) {
+  Chunk first;
+  ASSERT_TRUE(first.ParseFromString(DecompressFrames(whole_.substr(0, frames_[1]))[0]));
+  first.mutable_header()->set_boot_id("this");
+  first.mutable_header()->set_start_realtime_ns(1);
+  const Header same = first.header();
+  Chunk other = first;
+  const auto open_behind =
+      [&] {  // of the first only chunk 0 is there, 1 and 2 come behind the other's
+        return Open(CompressFrame(first.SerializeAsString()) +
+                    CompressFrame(other.SerializeAsString()) + whole_.substr(frames_[1]));
+      };
+  EXPECT_EQ(ReadableRecords(*open_behind()), 8u);
+  for (const auto& change : std::vector<std::function<void(Header&)>>{
+           [](Header& header) { header.set_pid(header.pid() + 1); },
+           [](Header& header) { header.set_process_start_ticks(header.process_start_ticks() + 1); },
+           [](Header& header) { header.set_boot_id("another"); },
+           [](Header& header) { header.set_start_realtime_ns(header.start_realtime_ns() + 1); }}) {
+    *other.mutable_header() = same;
+    change(*other.mutable_header());
+    auto reader = open_behind();
+    ASSERT_THAT(reader->issues(), ElementsAre(Is(Kind::kMalformedChunk)));
+    EXPECT_THAT(reader->issues()[0].detail, HasSubstr("another process's trace begins here"));
+    EXPECT_EQ(ReadableRecords(*reader), 0u);
+    EXPECT_EQ(reader->tables().header.pid(), same.pid());
+  }
 }
 
 TEST_F(DamageTest, NotATrace) {
