@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include "tests/tools/launch_quantiles.h"
@@ -16,6 +17,8 @@ namespace hotproof::tools {
 namespace {
 
 constexpr double kTickNs = 32;
+// trace.proto's SnapshotReason
+constexpr uint32_t kEndCapture = 2, kFirstReplay = 3, kReplayAfterCapture = 4;
 constexpr uint32_t kTries = 130;  // launches for one variant
 constexpr uint64_t kOneIn18 = (uint64_t{1} << 32) / 18;
 constexpr uint64_t kClocksApartNs = 1'763'000'000'000'000'000;  // the GPU's and the host's
@@ -47,35 +50,9 @@ const Distribution kEnterGaps(kEnterGapNs), kEnterGapRatios(kEnterGapRatio), kCa
     kCallRatios(kCallRatio), kDurations(kDurationNs), kDurationRatios(kDurationRatio),
     kStartDelays(kStartDelayNs), kQueuedGaps(kQueuedGapNs);
 
-// The families of names that a decode step launches, with the kind of template arguments that make
-// them long.
-constexpr const char* kFamilies[] = {
-    "_ZN9deep_gemm21sm90_fp8_gemm_1d2d_implILj%uELj5120ELj1ELj%"
-    "uELj128ELj128ELj1ELj128ELj128ELj5ELj0ELj128ELj256ELj1ELb0ELj132ELNS_"
-    "8GemmTypeE0EN7cutlass10bfloat16_tEEEvPfPijjj14CUtensorMap_stS7_S7_S7_",
-    "_ZN10flashinfer29BatchDecodeWithPagedKVCacheKernelILNS_15PosEncodingModeE0ELj2ELj4ELj8ELj%"
-    "uELj8ELj%uENS_16DefaultAttentionILb0ELb0ELb0ELb0EEE13nv_bfloat16S4_S4_iEEvNS_"
-    "19BatchDecodeParamsE",
-    "_ZN4vllm31rms_norm_static_fp8_quant_kernelIN3c108BFloat16ENS1_13Float8_e4m3fnELi%uELi%"
-    "uEEEvPT0_PKT_iS6_PKffii",
-    "_ZN2at6native29vectorized_elementwise_kernelILi%uEZZZNS0_15sigmoid_kernel_cudaERNS_"
-    "18TensorIteratorBaseEENKUlvE0_clEvENKUlvE4_clEvEUlN3c108BFloat16EE_St5arrayIPcLm%uEEEEviT0_"
-    "T1_",
-    "nvjet_sm90_tst_%ux%u_64x6_2x1_v_bz_coopB_TNT",
-    "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_silu_view_%u_%u",
-};
-constexpr size_t kMeanNameBytes = 224;
-
-std::string MakeName(uint32_t index) {
-  char text[512];
-  snprintf(text, sizeof text, kFamilies[index % std::size(kFamilies)], 64 + 8 * index, 2 + index);
-  std::string name = text;
-  // Policies and epilogues make up the rest of real names.
-  while (name.size() < kMeanNameBytes - 30) {
-    name += "_N7cutlass4gemm6kernel" + std::to_string(7 * index + name.size()) + "E";
-  }
-  return name;
-}
+// Rows of the products: of what is captured, then of the variants that are launched eagerly.
+constexpr uint32_t kTokens[1 + SyntheticWorkload::kVariants] = {8,  8,  1,   2,   4,  16,
+                                                                32, 64, 128, 225, 512};
 
 }  // namespace
 
@@ -91,7 +68,7 @@ SyntheticWorkload::SyntheticWorkload(uint64_t seed, uint32_t eager_percent)
       host_ns_(gpu_ns_ - kClocksApartNs),
       eager_percent_(std::min(eager_percent, 100u)) {
   Random random(20251129);  // the program; `seed` changes only its timing
-  for (uint32_t i = 0; i < kKernels; ++i) names_.push_back(MakeName(i));
+  for (uint32_t i = 0; i < kKernels; ++i) kernels_.emplace_back(i);
   MakeSites(random);
   MakeGraphs(random);
 }
@@ -173,9 +150,10 @@ void SyntheticWorkload::WriteTables(trace::Writer& writer, const std::string& co
   writer.AddHeader(header);
   writer.AddClockPair(
       {.cupti_ns = gpu_ns_, .realtime_ns = gpu_ns_, .monotonic_ns = gpu_ns_ - kClocksApartNs});
-  for (uint32_t i = 0; i < kKernels; ++i) writer.AddKernel({.id = i + 1, .name = names_[i]});
+  for (uint32_t i = 0; i < kKernels; ++i) kernels_[i].Write(writer, i + 1);
   writer.AddStream({.id = 1, .device_id = 0, .context_id = 1, .stream_id = 7});
   writer.AddStream({.id = 2, .device_id = 0, .context_id = 1, .stream_id = 17});
+  SyntheticSites sites(writer);
   for (uint32_t id = 1; id <= kSiteCount; ++id) {
     const uint32_t variant = (id - 1) / kSites;  // 0: captured
     const Site& site = sites_[(id - 1) % kSites];
@@ -188,7 +166,7 @@ void SyntheticWorkload::WriteTables(trace::Writer& writer, const std::string& co
     entry.dynamic_shared_bytes = site.shared_bytes;
     entry.captured = variant == 0;
     entry.api_cbid = 307;
-    writer.AddSite(entry);
+    sites.Add(entry, kernels_[entry.kernel_id - 1], kTokens[variant]);
   }
   for (uint32_t i = 0; i < kSites; ++i) {
     writer.AddAttributes(i + 1, {.registers_per_thread = sites_[i].registers, .launch_type = 0});
@@ -353,10 +331,23 @@ std::string WriteSyntheticTrace(const SyntheticTraceOptions& options) {
   const trace::CounterView view{counters.sites(), counters.graphs()};
   SyntheticWorkload workload(options.seed, options.eager_percent);
   workload.WriteTables(writer, fs::path(counters_path).filename().string());
+  for (uint32_t g = 0; g < SyntheticWorkload::kGraphs && options.eager_percent < 100; ++g) {
+    writer.AddSnapshot(
+        {.reason = kEndCapture, .realtime_ns = SyntheticWorkload::kStartNs, .correlation_id = 1},
+        view);
+  }
+  std::set<uint32_t> replayed;
   if (writer.FlushTables(view) != trace::WriteResult::kOk) return "the tables were not written";
   for (uint64_t done = 0; done < options.launches;) {
     done += workload.Step(options.launches - done);
     for (const trace::LaunchEntry& launch : workload.launches()) {
+      if (launch.target.is_graph() && replayed.insert(launch.target.id()).second) {
+        writer.AddSnapshot({.reason = replayed.size() == 1 ? kReplayAfterCapture : kFirstReplay,
+                            .realtime_ns = launch.enter_ns + kClocksApartNs,
+                            .correlation_id = launch.correlation_id,
+                            .graph_id = launch.target.id()},
+                           view);
+      }
       writer.AddLaunch(launch);
       if (launch.target.is_graph()) {
         counters.CountGraph(launch.target.id());

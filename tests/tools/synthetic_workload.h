@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/tools/synthetic_program.h"
 #include "trace/counters.h"
 #include "trace/writer.h"
 
@@ -46,6 +47,7 @@ class SyntheticWorkload {
 
   static constexpr uint32_t kPid = 4242;  // of its header
   static constexpr uint64_t kStartTicks = 77;
+  static constexpr uint64_t kStartNs = 1'764'000'000'000'000'000;  // on the GPU's clock and of day
 
   // `eager_percent`: of all launches, in the long run.
   explicit SyntheticWorkload(uint64_t seed = 1, uint32_t eager_percent = kEagerPercent);
@@ -93,13 +95,13 @@ class SyntheticWorkload {
   uint64_t Call(double gap_ns, double call_ns, trace::Target target, uint32_t stream);
   void AwaitGpu();
 
-  std::vector<std::string> names_;
+  std::vector<SyntheticKernel> kernels_;
   std::vector<Site> sites_;
   std::vector<Eager> eager_;  // by variant and site
   std::array<std::vector<Node>, kGraphs> graphs_;
   Random random_;
-  uint64_t gpu_ns_ = 1'764'000'000'000'000'000;  // where the last kernel ended
-  uint64_t host_ns_;                             // where the last call returned, on its own clock
+  uint64_t gpu_ns_ = kStartNs;  // where the last kernel ended
+  uint64_t host_ns_;            // where the last call returned, on its own clock
   uint64_t correlation_id_ = 1000;
   uint32_t eager_percent_;
   uint64_t owed_ = 0;      // eager launches to come, times 100 - eager_percent_

@@ -25,20 +25,20 @@ namespace {
 
 TEST_F(RotationTest, TheOldestGoWhereTheFolderIsBounded) {
   std::ofstream(Path("other.000001.hps")) << std::string(100'000, 'x');
-  Server server(folder_, {.file_bytes = 1, .folder_bytes = 400'000});
+  Server server(folder_, {.file_bytes = 1, .folder_bytes = 500'000});
   uint64_t now_ns = 0;
   EXPECT_FALSE(server.rotation().Due(server.writer(), ++now_ns));  // nothing ran
   for (int i = 0; i < 60; ++i) {
     do {
       for (int step = 0; step < 10; ++step) server.Step();
       ASSERT_TRUE(server.Flush());
-      ASSERT_LT(server.writer().bytes_written(), 200'000u);
+      ASSERT_LT(server.writer().bytes_written(), 250'000u);
     } while (!server.rotation().Due(server.writer(), ++now_ns));
     ASSERT_TRUE(server.Rotate()) << server.rotation().why();
     server.rotation().TrimFolder();
     uint64_t bytes = 0;
     for (const auto& entry : fs::directory_iterator(folder_)) bytes += entry.file_size();
-    EXPECT_LE(bytes, 400'000u);
+    EXPECT_LE(bytes, 500'000u);
   }
   server.Step();
   ASSERT_TRUE(server.Flush());
