@@ -88,43 +88,58 @@ def kind_of(chunk):
     return ("eager", count - replayed) if count and replayed <= 0.1 * count else (None, 0)
 
 
-def main(path, level):
-    data = open(path, "rb").read()
-    heads, offset = 0, 0
-    plain, packed = collections.Counter(), collections.Counter()
-    launches, others, frames = collections.Counter(), collections.Counter(), collections.Counter()
-    while offset < len(data):
-        content, size = reader.frame_at(data, offset)
-        offset += size
-        chunk = reader.parse("Chunk", content)
-        if "launches" not in chunk:
-            heads += size
-            launches["all"] += chunk.get("statistics", {}).get("record_count", 0)
-            continue
+class Sizes:
+    """Of a trace, by kind of chunk: launches (records of that kind), others (of the other kind), frames (bytes of
+    columns frames), packed (bytes of each column, compressed by itself) and plain (not compressed); heads in bytes."""
+
+    def __init__(self, path, level=1):
+        with open(path, "rb") as file:
+            data = file.read()
+        self.path, self.file_bytes, self.heads = path, len(data), 0
+        self.plain, self.packed = collections.Counter(), collections.Counter()
+        self.launches, self.others, self.frames = (collections.Counter() for _ in range(3))
+        offset = 0
+        while offset < len(data):
+            content, size = reader.frame_at(data, offset)
+            offset += size
+            chunk = reader.parse("Chunk", content)
+            if "launches" in chunk:
+                self.add_columns(chunk, content, size, level)
+            else:
+                self.heads += size
+                self.launches["all"] += chunk.get("statistics", {}).get("record_count", 0)
+
+    def add_columns(self, chunk, content, size, level):
         kind, count = kind_of(chunk)
-        launches[kind] += count
-        others[kind] += len(chunk.get("records", {}).get("durations_ns", [])) - count
-        frames[kind] += size
+        self.launches[kind] += count
+        self.others[kind] += len(chunk.get("records", {}).get("durations_ns", [])) - count
+        self.frames[kind] += size
         for name, column in columns_of(content).items():
             compressed = len(zstandard.ZstdCompressor(level=level).compress(column))
             for of in {"all", kind} - {None}:
-                plain[of, name] += len(column)
-                packed[of, name] += compressed
-    print(f"{path}: {launches['all']} records, {len(data) / launches['all']:.3f} bytes each as it is, tables, "
-          f"counters and sums {heads / launches['all']:.3f}")
-    for kind in KINDS[1:]:
-        if launches[kind]:
-            print(f"{kind}: {launches[kind]} records (and {others[kind]} others) in {frames[kind]} bytes of columns "
-                  f"frames: {frames[kind] / launches[kind]:.3f} each")
-    print("| column | plain | " + " | ".join(KINDS) + " |\n|---|" + "---|" * (1 + len(KINDS)))
-    total = collections.Counter()
-    for name in sorted({name for _, name in packed}):
-        row = [packed[kind, name] / launches[kind] if launches[kind] else 0 for kind in KINDS]
-        for kind, value in zip(KINDS, row):
-            total[kind] += value
-        print(f"| {'.'.join(name)} | {plain['all', name] / launches['all']:.3f} | "
+                self.plain[of, name] += len(column)
+                self.packed[of, name] += compressed
+
+    def each(self, kind):
+        """Bytes a launch of `kind` in columns."""
+        return sum(size for (of, _), size in self.packed.items() if of == kind) / self.launches[kind]
+
+
+def main(path, level):
+    sizes = Sizes(path, level)
+    everything = sizes.launches["all"]
+    print(f"{path}: {everything} records, {sizes.file_bytes / everything:.3f} bytes each as it is, tables, "
+          f"counters and sums {sizes.heads / everything:.3f}")
+    present = [kind for kind in KINDS if sizes.launches[kind]]
+    for kind in present[1:]:
+        print(f"{kind}: {sizes.launches[kind]} records (and {sizes.others[kind]} others) in {sizes.frames[kind]} bytes "
+              f"of columns frames: {sizes.frames[kind] / sizes.launches[kind]:.3f} each")
+    print("| column | plain | " + " | ".join(present) + " |\n|---|" + "---|" * (1 + len(present)))
+    for name in sorted({name for _, name in sizes.packed}):
+        row = [sizes.packed[kind, name] / sizes.launches[kind] for kind in present]
+        print(f"| {'.'.join(name)} | {sizes.plain['all', name] / everything:.3f} | "
               + " | ".join(f"{value:.3f}" for value in row) + " |")
-    print("| all of them | | " + " | ".join(f"{total[kind]:.3f}" for kind in KINDS) + " |\n")
+    print("| all of them | | " + " | ".join(f"{sizes.each(kind):.3f}" for kind in present) + " |\n")
 
 
 if __name__ == "__main__":
