@@ -1,5 +1,6 @@
 #include "cli/device_code.h"
 
+#include <ar.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,7 +15,10 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace hotproof::cli {
 namespace {
@@ -40,16 +44,23 @@ Value At(Bytes bytes, size_t offset) {
   return value;
 }
 
-// How long a cubin at the beginning of `bytes` is by its own tables; 0: there is none.
-size_t CubinBytes(Bytes bytes) {
-  if (bytes.size() < sizeof(Elf64_Ehdr)) return 0;
+bool IsElf(Bytes bytes) {
+  if (bytes.size() < sizeof(Elf64_Ehdr)) return false;
   const auto header = At<Elf64_Ehdr>(bytes, 0);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kCudaMachine ||
-      (header.e_shnum != 0 && header.e_shentsize != sizeof(Elf64_Shdr)) ||
-      (header.e_phnum != 0 && header.e_phentsize != sizeof(Elf64_Phdr))) {
-    return 0;
-  }
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+         header.e_ident[EI_CLASS] == ELFCLASS64 &&
+         (header.e_shnum == 0 || header.e_shentsize == sizeof(Elf64_Shdr)) &&
+         (header.e_phnum == 0 || header.e_phentsize == sizeof(Elf64_Phdr));
+}
+
+bool IsCubin(Bytes bytes) {
+  return IsElf(bytes) && At<Elf64_Ehdr>(bytes, 0).e_machine == kCudaMachine;
+}
+
+// How long an ELF file at the beginning of `bytes` is by its own tables; 0: longer than `bytes`. What its segments say
+// is in its sections, too, but where a debugger's copy has no content.
+size_t ElfBytes(Bytes bytes) {
+  const auto header = At<Elf64_Ehdr>(bytes, 0);
   uint64_t end = sizeof header;
   const auto reach = [&](uint64_t offset, uint64_t size) {
     if (offset > bytes.size() || size > bytes.size() - offset) return false;
@@ -67,9 +78,33 @@ size_t CubinBytes(Bytes bytes) {
   return end;
 }
 
+// How long a cubin at the beginning of `bytes` is; 0: there is none that is whole.
+size_t CubinBytes(Bytes bytes) { return IsCubin(bytes) ? ElfBytes(bytes) : 0; }
+
+// Whether the members of an ar archive (a static library) go on beyond the end of `file`.
+bool IsArchiveCutOff(Bytes file) {
+  if (file.size() < SARMAG || std::memcmp(file.data(), ARMAG, SARMAG) != 0) return false;
+  for (uint64_t at = SARMAG; at < file.size();) {
+    if (file.size() - at < sizeof(ar_hdr)) return true;
+    const auto member = At<ar_hdr>(file, at);
+    uint64_t bytes = 0;
+    const auto digits = absl::StripAsciiWhitespace({member.ar_size, sizeof member.ar_size});
+    if (std::memcmp(member.ar_fmag, ARFMAG, sizeof member.ar_fmag) != 0 ||
+        !absl::SimpleAtoi(digits, &bytes)) {
+      return false;  // not made as archives are
+    }
+    at += sizeof member;
+    if (bytes > file.size() - at) return true;
+    at += bytes + bytes % 2;
+  }
+  return false;
+}
+
 class Finder {
  public:
   DeviceCode Find(Bytes file) {
+    if (IsElf(file) && ElfBytes(file) == 0) code_.cut_off = "an ELF file";
+    if (IsArchiveCutOff(file)) code_.cut_off = "an archive";
     for (size_t at = 0; file.size() - at >= kFatbinHeaderBytes;) {
       const Bytes rest = file.subspan(at);
       const auto word = At<uint32_t>(rest, 0);
@@ -90,8 +125,10 @@ class Finder {
     const auto size = At<uint64_t>(rest, 8);
     if (version != 1 || header_bytes != kFatbinHeaderBytes ||
         size > rest.size() - kFatbinHeaderBytes) {
+      if (version == 1 && header_bytes == kFatbinHeaderBytes && MayBeEntry(rest.subspan(kFatbinHeaderBytes)))
+        code_.cut_off = "a fat binary";
       // The number alone may be a constant in somebody's code.
-      const bool plausible = version < 16 && header_bytes >= kFatbinHeaderBytes &&
+      const bool plausible = code_.cut_off.empty() && version < 16 && header_bytes >= kFatbinHeaderBytes &&
                              header_bytes <= 256 && size <= rest.size();
       if (plausible) Refuse("a fat binary of a layout that is not known");
       return 0;
@@ -109,6 +146,15 @@ class Finder {
       entries = entries.subspan(entry_bytes + payload_bytes);
     }
     return kFatbinHeaderBytes + size;
+  }
+
+  // An entry's header, or as much of it as there is.
+  static bool MayBeEntry(Bytes bytes) {
+    if (bytes.size() < 8) return true;
+    const auto kind = At<uint16_t>(bytes, 0);
+    const auto header_bytes = At<uint32_t>(bytes, 4);
+    return (kind == kPtx || kind == kCubin || kind == kOtherCubin) &&
+           header_bytes >= kMinEntryHeaderBytes && header_bytes <= 1024;
   }
 
   void TakeEntry(Bytes header, Bytes payload) {
@@ -143,6 +189,7 @@ class Finder {
   size_t TakeBareCubin(Bytes rest) {
     const size_t bytes = CubinBytes(rest);
     if (bytes != 0) AddCubin(rest.first(bytes));
+    if (bytes == 0 && IsCubin(rest) && code_.cut_off.empty()) code_.cut_off = "a cubin";
     return bytes;
   }
 
@@ -201,6 +248,11 @@ absl::StatusOr<DeviceCode> ReadDeviceCode(const std::string& path) {
   if (size > 0) {
     code = FindDeviceCode({static_cast<const uint8_t*>(mapped), size});
     munmap(mapped, size);
+  }
+  if (!code.cut_off.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is cut off, it ends within ", code.cut_off,
+                     "; give the whole file, for any kernel may be in what is missing"));
   }
   if (code.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -20,13 +20,15 @@ struct DeviceCode {
   // Parts whose cubins could not be had, and why, for the last of them.
   uint32_t unreadable = 0;
   std::string why_unreadable;
+  // The file ends before something in it does, and what that is: what is missing may be any kernel's. "": whole.
+  std::string cut_off;
 
   bool empty() const { return cubin_hashes.empty() && ptx_kernels.empty() && unreadable == 0; }
 };
 
 DeviceCode FindDeviceCode(std::span<const uint8_t> file);
 
-// Errors: the file cannot be read, or holds no device code.
+// Errors: the file cannot be read, is cut off, or holds no device code.
 absl::StatusOr<DeviceCode> ReadDeviceCode(const std::string& path);
 
 }  // namespace hotproof::cli

@@ -90,6 +90,38 @@ TEST(DeviceCodeTest, WhatCannotBeUnpackedIsSaidAndTheRestRead) {
   EXPECT_EQ(code.cubin_hashes.size(), 1u);
 }
 
+TEST(DeviceCodeTest, AFileThatEndsTooSoonIsSaidToBe) {
+  for (const char* name : {"plain.fatbin", "packed.fatbin", "sm_80.cubin", "sm_90a.cubin"}) {
+    const std::string whole = Content(name);
+    EXPECT_EQ(Find(whole).cut_off, "") << name;
+    for (size_t bytes = 64; bytes < whole.size(); ++bytes)
+      ASSERT_NE(Find(whole.substr(0, bytes)).cut_off, "") << name << " " << bytes;
+  }
+  // Behind other content, and a cubin that is in the middle of a file for good.
+  const std::string fat = Content("plain.fatbin"), cubin = Content("sm_90a.cubin");
+  EXPECT_EQ(Find(std::string(100, 'x') + fat.substr(0, 7000)).cut_off, "a fat binary");
+  EXPECT_EQ(Find(std::string(100, 'x') + cubin.substr(0, 3000)).cut_off, "a cubin");
+  EXPECT_EQ(Find(cubin + fat + cubin + std::string(9, 'x')).cut_off, "");
+  // An archive's two members, of which the last has no device code.
+  const auto member = [](const std::string& content) {
+    std::string header(60, ' ');
+    header.replace(0, 2, "a/").replace(48, std::to_string(content.size()).size(), std::to_string(content.size()));
+    return header.replace(58, 2, "`\n") + content + std::string(content.size() % 2, '\n');
+  };
+  const std::string archive = "!<arch>\n" + member(fat) + member(std::string(101, 'x'));
+  EXPECT_EQ(Find(archive).cut_off, "");
+  EXPECT_EQ(Find(archive.substr(0, archive.size() - 1)).cut_off, "") << "without the padding";
+  EXPECT_EQ(Find(archive.substr(0, archive.size() - 2)).cut_off, "an archive");
+  EXPECT_EQ(Find(archive.substr(0, archive.size() - 130)).cut_off, "an archive");
+}
+
+TEST(DeviceCodeTest, ALibraryThatEndsTooSoonIsSaidToBe) {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  const std::string program{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(Find(program).cut_off, "");
+  EXPECT_EQ(Find(program.substr(0, program.size() - 1)).cut_off, "an ELF file");
+}
+
 TEST(DeviceCodeTest, DamageIsNotReadBeyondTheEnd) {
   for (const char* name : {"plain.fatbin", "packed.fatbin", "sm_80.cubin"}) {
     const std::string whole = Content(name);
@@ -110,6 +142,10 @@ TEST(DeviceCodeTest, FilesWithoutDeviceCodeAreErrors) {
   EXPECT_THAT(std::string(ReadDeviceCode(kFolder).status().message()), HasSubstr("no regular file"));
   EXPECT_THAT(std::string(ReadDeviceCode(kFolder + "kernels.cu").status().message()),
               HasSubstr("no device code"));
+  const std::string cut = ::testing::TempDir() + "cut.fatbin";
+  std::ofstream(cut, std::ios::binary) << Content("plain.fatbin").substr(0, 7000);
+  EXPECT_THAT(std::string(ReadDeviceCode(cut).status().message()),
+              HasSubstr("is cut off, it ends within a fat binary"));
   const auto found = ReadDeviceCode(kFolder + "packed.fatbin");
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->cubin_hashes.size(), 2u);

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 HOTPROOF, PROGRAM, FIXTURES, DRIVER, CUPTI, LIBRARY = sys.argv[1:7]
-PASS, FAIL, INCONCLUSIVE = 0, 1, 3
+PASS, FAIL, BAD, INCONCLUSIVE = 0, 1, 2, 3
 LAUNCHES = 7  # eager, and 2 replays of one
 
 
@@ -66,6 +66,16 @@ class CubinOf(Run):
             self.check(PASS, fat, "--min-launches", str(LAUNCHES + 2))
             self.check(FAIL, fat, "--max-launches", "0")
         self.check(FAIL, "plain.fatbin", "--min-launches", str(LAUNCHES + 3))
+
+    def test_a_file_that_is_cut_off_is_no_evidence(self):
+        with open(fixture("plain.fatbin"), "rb") as whole:
+            image = whole.read()
+        cut = os.path.join(self.folder, "cut.fatbin")
+        for size in (1000, 4000, 7000, len(image) - 1):
+            with open(cut, "wb") as out:
+                out.write(image[:size])
+            self.check(BAD, cut, "--max-launches", "0")
+            self.check(BAD, cut, "--min-launches", "1")
 
     def test_in_a_library(self):
         self.check(PASS, LIBRARY, "--min-launches", str(LAUNCHES + 2))
