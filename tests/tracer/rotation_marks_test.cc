@@ -22,7 +22,7 @@ void Mark(Server& server, std::string_view label, uint64_t correlation_id) {
 
 // As a server that marks each of its requests does in some days.
 TEST_F(RotationTest, AHundredThousandMarksKeepFilesSmallAndPhasesExact) {
-  constexpr int kMarks = 100'000, kSteady = 1000, kMarksOfAFile = 10'000;
+  constexpr int kMarks = 100'000, kSteady = 1000, kMarksOfAFile = 20'000;
   uint64_t before_steady = 0, largest_head = 0;
   {
     Server server(folder_, {.file_bytes = 1 << 14});
