@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "trace/own_descriptor.h"
 #include "xxhash.h"
 
 namespace hotproof::trace {
@@ -35,8 +36,9 @@ int ReserveBlocks(int fd, size_t bytes) {
 
 // Maps a new file of `bytes` zeros; null and *error when it cannot be had, and no file is left.
 void* MapFile(int directory_fd, const char* file_name, size_t bytes, int* error) {
-  const int fd =
-      openat(directory_fd, file_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const OwnDescriptor file(
+      openat(directory_fd, file_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const int fd = file.Ours();
   if (fd < 0) {
     *error = errno;
     return nullptr;
@@ -47,7 +49,6 @@ void* MapFile(int directory_fd, const char* file_name, size_t bytes, int* error)
     memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED) *error = errno;
   }
-  close(fd);
   if (memory != MAP_FAILED) return memory;
   unlinkat(directory_fd, file_name, 0);
   return nullptr;
@@ -102,11 +103,11 @@ bool CounterTable::Stands(int directory_fd, const char* file_name) {
   if (!on_disk_) return true;
   const uint64_t now =
       std::atomic_ref(header_->heartbeat).fetch_add(1, std::memory_order_relaxed) + 1;
-  const int fd = openat(directory_fd, file_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+  const OwnDescriptor file(
+      openat(directory_fd, file_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) return errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
   uint64_t seen = 0;
-  const ssize_t bytes = pread(fd, &seen, sizeof seen, offsetof(CountersHeader, heartbeat));
-  close(fd);
+  const ssize_t bytes = pread(file.Ours(), &seen, sizeof seen, offsetof(CountersHeader, heartbeat));
   return !heartbeat_is_seen_ || bytes < 0 || seen == now;
 }
 

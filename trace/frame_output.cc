@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,6 +53,11 @@ bool Frame::Compress(const std::string& message) {
 
 uint64_t Frame::Hash() const { return XXH3_64bits(data(), size()); }
 
+// Not on every file system, and then nothing is known.
+FrameOutput::FrameOutput(int fd, WriteAt write_at) : file_(fd), write_at_(write_at) {
+  flock(file_.Ours(), LOCK_EX | LOCK_NB);
+}
+
 FrameOutput::~FrameOutput() {
   if (started_) {
     {
@@ -61,7 +67,6 @@ FrameOutput::~FrameOutput() {
     wake_.notify_all();
     pthread_join(thread_, nullptr);
   }
-  if (fd_ >= 0) close(fd_);
 }
 
 bool FrameOutput::StartThread() {
@@ -118,6 +123,20 @@ bool FrameOutput::cut_off() const {
   return cut_off_;
 }
 
+int FrameOutput::Descriptor() const {
+  std::lock_guard lock(mutex_);
+  return file_.Ours();
+}
+
+bool FrameOutput::holds_file() const { return Descriptor() >= 0; }
+
+bool FrameOutput::TakeFileAgain(int fd) {
+  std::lock_guard lock(mutex_);
+  if (!file_.TakeAgain(fd)) return false;
+  flock(file_.Ours(), LOCK_EX | LOCK_NB);
+  return true;
+}
+
 WriteResult FrameOutput::late_result() const {
   std::lock_guard lock(mutex_);
   return late_result_;
@@ -153,19 +172,21 @@ void FrameOutput::WriteJobs() {
 WriteResult FrameOutput::Write(const std::vector<uint8_t>& bytes) {
   const uint64_t begin = bytes_written();
   struct stat status;
-  if (fstat(fd_, &status) == 0 && static_cast<uint64_t>(status.st_size) < begin) {
+  if (fstat(Descriptor(), &status) == 0 && static_cast<uint64_t>(status.st_size) < begin) {
     std::lock_guard lock(mutex_);
     cut_off_ = true;
   }
   if (ExceedsFileSizeLimit(begin + bytes.size())) return WriteResult::kNoSpace;
   for (size_t done = 0; done < bytes.size();) {
     const iovec part = {const_cast<uint8_t*>(bytes.data()) + done, bytes.size() - done};
-    const ssize_t written = write_at_(fd_, &part, 1, static_cast<off_t>(begin + done));
+    const int fd = Descriptor();  // asked before each: it is somebody else's process
+    if (fd < 0) return WriteResult::kDescriptorLost;
+    const ssize_t written = write_at_(fd, &part, 1, static_cast<off_t>(begin + done));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       const WriteResult result = written == 0 ? WriteResult::kNoSpace : ResultOf(errno);
       if (done != 0) [[maybe_unused]]
-        const int ignored = ftruncate(fd_, static_cast<off_t>(begin));
+        const int ignored = ftruncate(Descriptor(), static_cast<off_t>(begin));
       return result;
     }
     done += static_cast<size_t>(written);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "trace/own_descriptor.h"
 #include "trace/writer.h"
 #include "zstd.h"
 
@@ -52,7 +53,10 @@ class FrameOutput {
 
   // `write_at`: pwritev, or a test's own.
   inline static WriteAt default_write_at = &pwritev;
-  explicit FrameOutput(int fd, WriteAt write_at = default_write_at) : fd_(fd), write_at_(write_at) {}
+  // Locks the file (flock) as long as it is open: that is how a reader sees that it is still written to,
+  // whatever pid its process has where the reader looks. A child that was forked without exec and still
+  // has the descriptor holds the lock as well: the trace then counts as running, which is the safe side.
+  explicit FrameOutput(int fd, WriteAt write_at = default_write_at);
   ~FrameOutput();  // writes what is queued, however long that takes
   FrameOutput(const FrameOutput&) = delete;
   FrameOutput& operator=(const FrameOutput&) = delete;
@@ -65,6 +69,8 @@ class FrameOutput {
   uint64_t bytes_written() const;
   // The file was shorter than what is in it when something was appended.
   bool cut_off() const;
+  bool holds_file() const;
+  bool TakeFileAgain(int fd);  // of Writer
   // What Append will return for a frame that nobody waited for.
   WriteResult late_result() const;
 
@@ -79,7 +85,9 @@ class FrameOutput {
   bool StartThread();
   WriteResult Write(const std::vector<uint8_t>& bytes);
 
-  const int fd_;
+  int Descriptor() const;  // -1: not ours any more
+
+  OwnDescriptor file_;
   const WriteAt write_at_;
   mutable std::mutex mutex_;
   std::condition_variable wake_, written_;

@@ -108,6 +108,8 @@ uint64_t Writer::launches_unlisted() const { return impl_->launches_unlisted; }
 uint64_t Writer::records_written() const { return impl_->records_written; }
 uint64_t Writer::bytes_written() const { return impl_->output->bytes_written(); }
 bool Writer::file_cut_off() const { return impl_->output->cut_off(); }
+bool Writer::holds_file() const { return impl_->output->holds_file(); }
+bool Writer::TakeFileAgain(int fd) { return impl_->output->TakeFileAgain(fd); }
 bool Writer::AwaitWritten(unsigned patience_ms) { return impl_->output->AwaitWritten(patience_ms); }
 
 bool Writer::Impl::EncodeColumns() {

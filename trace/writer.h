@@ -201,10 +201,11 @@ struct FooterEntry {
   bool flushed = false;
 };
 
-// kSlow: the disk is so far behind that nothing more is taken. kTooLarge: a file would begin with more
+// kSlow: the disk is so far behind that nothing more is taken. kDescriptorLost: the program has closed the
+// file's descriptor, and may have a file of its own under its number. kTooLarge: a file would begin with more
 // than readers take. kEntryLost and kRecordLost: it is written, without an entry for which there was no memory
 // or no room: of any table, a problem even; or only a launch, a record of one or an operation.
-enum class WriteResult { kOk, kNoSpace, kError, kSlow, kTooLarge, kEntryLost, kRecordLost };
+enum class WriteResult { kOk, kNoSpace, kError, kSlow, kDescriptorLost, kTooLarge, kEntryLost, kRecordLost };
 
 class Writer {
  public:
@@ -259,6 +260,10 @@ class Writer {
   uint64_t bytes_written() const;    // to the present file
   // Somebody else has made the present file shorter: what is written behind cannot be read.
   bool file_cut_off() const;
+  // False: the program has closed the file's descriptor. Nothing is written until TakeFileAgain.
+  bool holds_file() const;
+  // `fd` (owned): the present file, opened anew as the first was; false: it is another.
+  bool TakeFileAgain(int fd);
   // Waits until everything is in the file; false: not within `patience_ms`. Any thread.
   bool AwaitWritten(unsigned patience_ms);
 

@@ -75,13 +75,14 @@ void SortByAge(std::vector<ClosedFile>& files) {
 
 }  // namespace
 
-Rotation::Rotation(const RotationLimits& limits, int folder_fd, std::string stem, uint64_t now_ns)
-    : limits_(limits), folder_(folder_fd), stem_(std::move(stem)), began_ns_(now_ns) {
+Rotation::Rotation(const RotationLimits& limits, const trace::OwnDescriptor& folder, std::string stem,
+                   uint64_t now_ns)
+    : limits_(limits), folder_(folder), stem_(std::move(stem)), began_ns_(now_ns) {
   if (limits_.folder_bytes != 0 && limits_.file_bytes == 0) {
     limits_.file_bytes = std::max(limits_.folder_bytes / kFilesOfFolder, kSmallestFileBytes);
   }
   struct stat status;
-  if (fstatat(folder_, (stem_ + ".hpt").c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+  if (fstatat(folder_.Ours(), (stem_ + ".hpt").c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
     device_ = status.st_dev;
     inode_ = status.st_ino;
   }
@@ -114,7 +115,7 @@ bool Rotation::FileStands(const trace::Writer& writer) const {
   if (writer.file_cut_off()) return false;
   const uint64_t bytes = writer.bytes_written();  // before the file is looked at: it grows
   struct stat status;
-  if (fstatat(folder_, (stem_ + ".hpt").c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (fstatat(folder_.Ours(), (stem_ + ".hpt").c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     return errno != ENOENT && errno != ENOTDIR;
   }
   // There are file systems where a file's inode number does not stay.
@@ -125,9 +126,9 @@ bool Rotation::FileStands(const trace::Writer& writer) const {
 bool Rotation::Begin(trace::Writer& writer, uint64_t now_ns, bool old_file_stands) {
   not_before_ns_ = now_ns + kRetryNs;  // unless it succeeds
   const std::string new_name = stem_ + ".hpt.new";
-  unlinkat(folder_, new_name.c_str(), 0);  // of a try that failed
+  unlinkat(folder_.Ours(), new_name.c_str(), 0);  // of a try that failed
   const int file =
-      openat(folder_, new_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+      openat(folder_.Ours(), new_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return Fail("cannot create the next file", errno);
   struct stat status{};
   fstat(file, &status);
@@ -143,7 +144,7 @@ bool Rotation::Begin(trace::Writer& writer, uint64_t now_ns, bool old_file_stand
                                          : result == trace::WriteResult::kSlow  ? EAGAIN
                                                                                 : EIO);
     }
-    unlinkat(folder_, new_name.c_str(), 0);
+    unlinkat(folder_.Ours(), new_name.c_str(), 0);
     return false;
   }
   ++segment_;
@@ -164,35 +165,36 @@ bool Rotation::Publish(const std::string& new_name, bool old_file_stands) {
   const std::string name = stem_ + ".hpt", closed_name = stem_ + number;
   bool moved = false;
   if (old_file_stands && !CloseOld(name, closed_name, moved)) return false;
-  if (renameat(folder_, new_name.c_str(), folder_, name.c_str()) == 0) return true;
+  if (renameat(folder_.Ours(), new_name.c_str(), folder_.Ours(), name.c_str()) == 0) return true;
   const int error = errno;
   if (moved) {
-    renameat(folder_, closed_name.c_str(), folder_, name.c_str());
+    renameat(folder_.Ours(), closed_name.c_str(), folder_.Ours(), name.c_str());
   } else if (old_file_stands) {
-    unlinkat(folder_, closed_name.c_str(), 0);
+    unlinkat(folder_.Ours(), closed_name.c_str(), 0);
   }
   return Fail("cannot name the next file", error);
 }
 
 // `moved`: it has its second name alone.
 bool Rotation::CloseOld(const std::string& name, const std::string& closed_name, bool& moved) {
-  if (linkat(folder_, name.c_str(), folder_, closed_name.c_str(), 0) == 0) return true;
+  if (linkat(folder_.Ours(), name.c_str(), folder_.Ours(), closed_name.c_str(), 0) == 0) return true;
   const int error = errno;
   struct stat status;
-  const bool seen = fstatat(folder_, closed_name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool seen = fstatat(folder_.Ours(), closed_name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
   const bool taken = seen || errno != ENOENT;
   // By itself: a try that failed could not take the name away again.
   if (seen && status.st_dev == device_ && status.st_ino == inode_) return true;
   if (taken || (error != EPERM && error != EOPNOTSUPP && error != ENOSYS && error != EMLINK)) {
     return Fail("cannot give the closed file a second name", error);
   }
-  moved = renameat(folder_, name.c_str(), folder_, closed_name.c_str()) == 0;
+  moved = renameat(folder_.Ours(), name.c_str(), folder_.Ours(), closed_name.c_str()) == 0;
   return moved || Fail("cannot rename the closed file", errno);
 }
 
 void Rotation::TrimFolder() const {
   if (limits_.folder_bytes == 0) return;
-  const int fd = openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd =
+      trace::OutOfTheWay(openat(folder_.Ours(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   DIR* const folder = fd < 0 ? nullptr : fdopendir(fd);
   if (folder == nullptr) {
     if (fd >= 0) close(fd);
@@ -202,7 +204,7 @@ void Rotation::TrimFolder() const {
   uint64_t bytes = 0;
   while (const dirent* entry = readdir(folder)) {
     struct stat status;
-    if (fstatat(folder_, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+    if (fstatat(folder_.Ours(), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(status.st_mode)) {
       continue;
     }
@@ -223,7 +225,7 @@ void Rotation::TrimFolder() const {
   for (const ClosedFile& file : closed) {
     if (bytes <= limits_.folder_bytes) break;
     // Gone already: another process trims the same folder.
-    if (unlinkat(folder_, file.name.c_str(), 0) == 0 || errno == ENOENT) bytes -= file.bytes;
+    if (unlinkat(folder_.Ours(), file.name.c_str(), 0) == 0 || errno == ENOENT) bytes -= file.bytes;
   }
 }
 

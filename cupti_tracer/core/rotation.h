@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 
+#include "trace/own_descriptor.h"
 #include "trace/writer.h"
 
 namespace hotproof::tracer {
@@ -24,8 +25,9 @@ struct RotationLimits {
 
 class Rotation {
  public:
-  // `stem`: of the trace, "<stem>.hpt" in `folder_fd`, which outlives this.
-  Rotation(const RotationLimits& limits, int folder_fd, std::string stem, uint64_t now_ns);
+  // `stem`: of the trace, "<stem>.hpt" in `folder`, which outlives this.
+  Rotation(const RotationLimits& limits, const trace::OwnDescriptor& folder, std::string stem,
+           uint64_t now_ns);
 
   bool Due(const trace::Writer& writer, uint64_t now_ns) const;
   // On failure (why() says what) the writer goes on in its file, and it is not due again for a minute,
@@ -50,7 +52,7 @@ class Rotation {
   bool Fail(const char* what, int error);
 
   RotationLimits limits_;
-  const int folder_;
+  const trace::OwnDescriptor& folder_;
   const std::string stem_;
   uint32_t segment_ = 1;
   uint64_t began_ns_, not_before_ns_ = 0;

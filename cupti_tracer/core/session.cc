@@ -12,6 +12,7 @@
 #include "cupti_tracer/core/callbacks.h"
 #include "cupti_tracer/core/guard.h"
 #include "cupti_tracer/core/trace_header.h"
+#include "trace/own_descriptor.h"
 #include "trace/quirks.h"
 #include "trace/untraced_mark.h"
 
@@ -34,7 +35,9 @@ Session::Session(Config config, std::string chained_injection)
       driver_(Driver::Load()),
       start_realtime_ns_(RealtimeNs()),
       collection_(std::make_unique<Collection>(config_.out_directory, TraceFileStem(process_),
-                                               cupti_, driver_, pool_)) {}
+                                               cupti_, driver_, pool_)) {
+  if (fstat(STDERR_FILENO, &first_stderr_) != 0) first_stderr_ = {};
+}
 
 void Session::Start(Config config, std::string chained_injection) {
   if (Get() != nullptr) return;
@@ -45,7 +48,8 @@ void Session::Start(Config config, std::string chained_injection) {
   if (!session->collection_->file.ok()) {
     session->SayOnce(session->collection_->file.error() + "; the process runs on untraced");
     // Held until the process ends: hotproof run sees it there.
-    [[maybe_unused]] const int mark = memfd_create(trace::kUntracedMark, MFD_CLOEXEC);
+    [[maybe_unused]] const int mark =
+        trace::OutOfTheWay(memfd_create(trace::kUntracedMark, MFD_CLOEXEC));
   }
   session->collection_->file.SetRotation(session->config_.rotation);
   session->WriteHeader();
@@ -325,8 +329,11 @@ void Session::FlushOnce(bool last) {
                                "callbacks could not finish: no memory");
   }
   if (!collection.file.Flush()) {
-    SayOnce("the trace cannot be written (disk full or too slow?); launches are counted, but not timed, "
-            "until it can");
+    SayOnce(collection.file.descriptor_lost()
+                ? "the program has closed the descriptor of " + collection.file.path() +
+                      ", which cannot be opened again; launches are counted, but not timed"
+                : "the trace cannot be written (disk full or too slow?); launches are counted, but not "
+                  "timed, until it can");
   }
   if (const std::string notice = collection.file.TakeNotice(); !notice.empty()) SayOnce(notice);
   const uint64_t now_ns = MonotonicNs(), bytes = collection.records.bytes_received();
@@ -391,8 +398,15 @@ void Session::InForkedChild() {
   instance_.store(nullptr, std::memory_order_release);
 }
 
+// A program that closed its stderr may have a file of its own under that number.
+bool Session::MayWriteToStderr() const {
+  struct stat now;
+  return fstat(STDERR_FILENO, &now) == 0 && now.st_dev == first_stderr_.st_dev &&
+         now.st_ino == first_stderr_.st_ino;
+}
+
 void Session::SayOnce(const std::string& line) {
-  if (said_.exchange(true)) return;
+  if (!MayWriteToStderr() || said_.exchange(true)) return;
   const std::string text = "hotproof: " + line + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }

@@ -2,6 +2,8 @@
 // destroyed: CUPTI's threads may call in while the process is already running its exit handlers.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -94,6 +96,7 @@ class Session {
   static void AtExit();
   static void InForkedChild();
   void SayOnce(const std::string& line);
+  bool MayWriteToStderr() const;
 
   static std::atomic<Session*> instance_;
 
@@ -105,6 +108,7 @@ class Session {
   BufferPool pool_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   uint64_t start_realtime_ns_ = 0;
+  struct stat first_stderr_ {};  // zeros: closed
 
   std::unique_ptr<Collection> collection_;
   std::mutex context_mutex_;

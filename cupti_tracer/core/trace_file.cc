@@ -43,7 +43,7 @@ TraceFile::TraceFile(const std::string& directory, const std::string& stem)
       path_(directory + "/" + stem + ".hpt"),
       counters_name_(stem + ".hpc") {
   if (!OpenFolder()) return;
-  const int file = openat(folder_, (stem + ".hpt").c_str(),
+  const int file = openat(folder_.Ours(), (stem + ".hpt").c_str(),
                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file >= 0) {
     writer_ = std::make_unique<trace::Writer>(file);
@@ -57,28 +57,33 @@ bool TraceFile::OpenFolder() {
     error_ = "cannot make folder " + folder_path_ + ": " + std::strerror(errno);
     return false;
   }
-  const int folder = open(folder_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) {
+  trace::OwnDescriptor folder(open(folder_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.valid()) {
     error_ = "cannot open folder " + folder_path_ + ": " + std::strerror(errno);
     return false;
   }
-  if (folder_ < 0) {
-    folder_ = folder;
-    return true;
-  }
-  // Under the same number: others know it by that.
-  const bool replaced = dup3(folder, folder_, O_CLOEXEC) >= 0;
-  close(folder);
-  return replaced;
+  folder_ = std::move(folder);
+  return true;
 }
 
-TraceFile::~TraceFile() {
-  if (folder_ >= 0) close(folder_);
+// The program has closed what it did not know, as one does that becomes a daemon. On the flush thread.
+void TraceFile::OpenLostFolder() {
+  if (folder_.Ours() < 0) folder_.TakeAgain(open(folder_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+void TraceFile::OpenLostFileLocked() {
+  if (writer_->holds_file()) return;
+  const std::string name = path_.substr(path_.rfind('/') + 1), path = folder_path_ + "/" + name;
+  constexpr int kFlags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  int file = openat(folder_.Ours(), name.c_str(), kFlags);
+  if (file < 0) file = open(path.c_str(), kFlags);
+  const bool again = writer_->TakeFileAgain(file);
+  descriptor_lost_.store(!again);
 }
 
 void TraceFile::OpenCounters(uint32_t pid, uint64_t process_start_ticks) {
   std::lock_guard lock(mutex_);
-  counters_ = std::make_unique<trace::CounterTable>(folder_, counters_name_.c_str(), kSiteSlots,
+  counters_ = std::make_unique<trace::CounterTable>(folder_.Ours(), counters_name_.c_str(), kSiteSlots,
                                                     kGraphSlots, pid, process_start_ticks);
   counters_on_disk_ = counters_->on_disk();
 }
@@ -103,6 +108,8 @@ bool TraceFile::NoteLocked(trace::WriteResult result) {
   CountProblemLocked(ProblemKind::kDiskFull,
                      result == trace::WriteResult::kNoSpace ? "no space"
                      : result == trace::WriteResult::kSlow  ? "too slow"
+                     : result == trace::WriteResult::kDescriptorLost
+                         ? "the program closed the tracer's descriptor"
                                                             : "write error");
   return false;
 }
@@ -110,11 +117,13 @@ bool TraceFile::NoteLocked(trace::WriteResult result) {
 void TraceFile::FlushTablesLocked() {
   // Each launch of a new kernel would try again, on the program's own thread.
   if (writer_ == nullptr || disk_failed()) return;
+  OpenLostFileLocked();
   NoteLocked(writer_->FlushTables(CounterViewNow()));
 }
 
 bool TraceFile::FlushLocked() {
   if (writer_ == nullptr) return true;
+  OpenLostFileLocked();
   WriteProblemCountsLocked();
   const bool ok = NoteLocked(writer_->Flush(CounterViewNow()));
   if (counters_ != nullptr) counters_->SetRecordsWritten(writer_->records_written());
@@ -125,6 +134,7 @@ bool TraceFile::Flush() {
   bool ok, tried = false;
   {
     std::lock_guard lock(mutex_);
+    OpenLostFolder();
     ok = FlushLocked();
     if (ok) {
       disk_failed_.store(false);
@@ -157,7 +167,7 @@ bool TraceFile::RotateIfDueLocked() {
 }
 
 bool TraceFile::CountersStand() const {
-  return !counters_on_disk_ || counters_->Stands(folder_, counters_name_.c_str());
+  return !counters_on_disk_ || counters_->Stands(folder_.Ours(), counters_name_.c_str());
 }
 
 // Somebody has taken files away under our hands, or the whole folder. One that rotates knows all that
@@ -171,10 +181,10 @@ void TraceFile::GoOnElsewhere() {
   const uint64_t now_ns = MonotonicNs();
   std::lock_guard lock(mutex_);
   struct stat folder;
-  if (fstat(folder_, &folder) != 0 || folder.st_nlink == 0) OpenFolder();
+  if (fstat(folder_.Ours(), &folder) != 0 || folder.st_nlink == 0) OpenFolder();
   // Whatever hinders a new trace: counts are what a killed process leaves.
   if (!CountersStand() && now_ns >= renew_not_before_ns_ &&
-      counters_->Renew(folder_, counters_name_.c_str()) != 0) {
+      counters_->Renew(folder_.Ours(), counters_name_.c_str()) != 0) {
     renew_not_before_ns_ = now_ns + kRenewRetryNs;
   }
   const bool trace_gone = !rotation_->FileStands(*writer_);

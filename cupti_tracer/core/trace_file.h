@@ -15,6 +15,7 @@
 
 #include "cupti_tracer/core/rotation.h"
 #include "trace/counters.h"
+#include "trace/own_descriptor.h"
 #include "trace/writer.h"
 
 namespace hotproof::tracer {
@@ -56,7 +57,6 @@ class TraceFile {
   // Creates `<directory>/<stem>.hpt` (the directory too, if it is missing). On failure ok() is false
   // and error() one line; counting goes on in memory all the same.
   TraceFile(const std::string& directory, const std::string& stem);
-  ~TraceFile();
 
   // Before anything is written.
   void SetRotation(const RotationLimits& limits);
@@ -98,6 +98,8 @@ class TraceFile {
   std::atomic<bool> replay_snapshot_armed{false};
 
   bool disk_failed() const { return disk_failed_.load(std::memory_order_relaxed); }
+  // The program has closed the trace's descriptor, and the file cannot be opened anew.
+  bool descriptor_lost() const { return descriptor_lost_.load(std::memory_order_relaxed); }
 
  private:
   trace::CounterView CounterViewNow() const {
@@ -109,15 +111,17 @@ class TraceFile {
   bool RotateIfDueLocked();  // whether it was tried
   void GoOnElsewhere();
   bool OpenFolder();
+  void OpenLostFolder();
+  void OpenLostFileLocked();
   bool CountersStand() const;
 
   std::mutex mutex_;
   std::unique_ptr<trace::Writer> writer_;
   std::unique_ptr<trace::CounterTable> counters_;
   std::unique_ptr<Rotation> rotation_;
-  int folder_ = -1;
+  trace::OwnDescriptor folder_;
   std::string folder_path_, path_, counters_name_, error_;
-  std::atomic<bool> disk_failed_{false};
+  std::atomic<bool> disk_failed_{false}, descriptor_lost_{false};
   // Of the flush thread.
   std::string notice_;
   bool moved_said_ = false;

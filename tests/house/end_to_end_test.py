@@ -18,6 +18,27 @@ HOTPROOF, LIVE, DRIVER, CUPTI = (os.path.abspath(sys.argv.pop(1)) for _ in range
 PASS, FAIL, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
 FORWARDS = 7
 
+# Launches kernels from Python.
+LAUNCHER = r'''
+import ctypes, os
+cuda = ctypes.CDLL("libcuda.so.1")
+PTX = b""".version 7.0
+.target sm_70
+.address_size 64
+.visible .entry k_one(.param .u64 counter) { ret; }
+"""
+device, context, module, function = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+cuda.cuInit(0), cuda.cuDeviceGet(ctypes.byref(device), 0)
+cuda.cuCtxCreate_v2(ctypes.byref(context), 0, device)
+cuda.cuModuleLoadData(ctypes.byref(module), PTX), cuda.cuModuleGetFunction(ctypes.byref(function), module, b"k_one")
+counter = ctypes.c_uint64(0)
+arguments = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.byref(counter), ctypes.c_void_p))
+def launch(times):
+    for _ in range(times):
+        assert cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, arguments, None) == 0
+    cuda.cuCtxSynchronize()
+'''
+
 
 class EndToEnd(unittest.TestCase):
     def setUp(self):
@@ -93,6 +114,34 @@ class EndToEnd(unittest.TestCase):
         self.assertTrue(report["operationsRecorded"])
         counts = {row["operation"]: (row["count"], row["bytes"]) for row in report["operations"]}
         self.assertEqual(counts, {"Stream Sync": (1, 0), "Memset (Device)": (1, 8), "Memcpy DtoH (Device -> Pageable)": (1, 8)})
+
+    def test_files_of_a_program_that_closes_all_descriptors_are_its_own(self):
+        for options in ((), ("--rotate-size", "1M"), ("--mode", "count")):
+            with self.subTest(options), tempfile.TemporaryDirectory(prefix="hotproof-e2e-") as folder:
+                self.out = pathlib.Path(folder, "out")
+                done = self.trace(sys.executable, "-c", LAUNCHER + f"""
+path, data = {str(pathlib.Path(folder, "data"))!r}, b"USERDATA" * 20000
+launch(5)
+os.closerange(3, 4096)
+with open(path, "wb") as file: file.write(data)
+files = [os.open(path, os.O_RDWR) for _ in range(8)]
+for fd in range(files[-1] + 1, 900):
+    try: os.dup2(files[0], fd)
+    except OSError: break
+launch(10)
+assert open(path, "rb").read() == data, "its file was written to"
+""", options=options)
+                self.assertEqual(done.returncode, 0, done)
+                self.assertNotIn("closed", done.stderr)
+                self.assertEqual(pathlib.Path(folder, "data").read_bytes(), b"USERDATA" * 20000)
+                self.assertEqual(self.verdict("--kernel", "k_one", "--phase", "all", "--launches", 15).returncode, PASS)
+
+    def test_a_program_without_standard_descriptors_does_not_print_into_the_trace(self):
+        program = f"import os; os.closerange(0, 4096); os.execv({LIVE!r}, [{LIVE!r}, '{FORWARDS}'])"
+        self.trace(sys.executable, "-c", program)
+        kernel = ("--kernel", "live_gemm_like", "--kind", "any")
+        done = self.verdict(*kernel, "--launches", 256 * FORWARDS)
+        self.assertEqual(done.returncode, PASS, done)
 
     def test_no_trace_is_no_zero(self):
         self.trace("true")

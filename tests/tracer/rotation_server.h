@@ -26,16 +26,15 @@ namespace fs = std::filesystem;
 class Server {
  public:
   Server(const std::string& folder, const RotationLimits& limits, const std::string& stem = "a")
-      : folder_fd_(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
-        writer_(openat(folder_fd_, (stem + ".hpt").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)),
-        counters_(folder_fd_, (stem + ".hpc").c_str(), kSiteSlots,
+      : folder_(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+        writer_(openat(folder_.Ours(), (stem + ".hpt").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)),
+        counters_(folder_.Ours(), (stem + ".hpc").c_str(), kSiteSlots,
                   1 + tools::SyntheticWorkload::kGraphs, tools::SyntheticWorkload::kPid,
                   tools::SyntheticWorkload::kStartTicks),
-        rotation_(limits, folder_fd_, stem, 0) {
+        rotation_(limits, folder_, stem, 0) {
     writer_.KeepForNextFile();
     workload_.WriteTables(writer_, stem + ".hpc");
   }
-  ~Server() { close(folder_fd_); }
 
   void Step() {
     launches_ += workload_.Step(~uint64_t{0});
@@ -76,7 +75,7 @@ class Server {
     ASSERT_TRUE(Flush());
   }
 
-  int folder_fd() const { return folder_fd_; }
+  int folder_fd() const { return folder_.Ours(); }
   trace::CounterTable& counters() { return counters_; }
   trace::CounterView counts() const { return {counters_.sites(), counters_.graphs()}; }
   Rotation& rotation() { return rotation_; }
@@ -90,7 +89,7 @@ class Server {
   }
 
   static constexpr uint32_t kSiteSlots = 4096;  // more than the workload has
-  const int folder_fd_;
+  const trace::OwnDescriptor folder_;
   trace::Writer writer_;
   trace::CounterTable counters_;
   Rotation rotation_;

@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "cupti_tracer/core/trace_file.h"
 #include "tests/tools/synthetic_workload.h"
 #include "trace/frame_output.h"
+#include "trace/own_descriptor.h"
 
 namespace hotproof::tracer {
 namespace {
@@ -228,6 +231,53 @@ TEST_F(TakenAwayTest, ADiskThatIsFullForAWhile) {
   EXPECT_TRUE(unlisted && full);
 }
 
+// What the program has under our numbers after it closed all descriptors, as one does that becomes a daemon.
+class ForeignFiles {
+ public:
+  explicit ForeignFiles(const std::string& path) : path_(path) {
+    for (int fd = kFirst; fd < kEnd; ++fd) close(fd);
+    std::ofstream(path_) << std::string(kBytes, 'x');
+    const int file = open(path_.c_str(), O_RDWR);
+    for (int fd = kFirst; fd < kEnd; ++fd) {
+      if (fd == file || dup2(file, fd) >= 0) held_.push_back(fd);  // to the limit
+    }
+  }
+  ~ForeignFiles() {
+    for (const int fd : held_) close(fd);
+  }
+  void ExpectUntouched() const {
+    std::ifstream file(path_);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), std::string(kBytes, 'x'));
+    for (const int fd : held_) EXPECT_GE(fcntl(fd, F_GETFD), 0) << fd;
+  }
+
+ private:
+  static constexpr int kFirst = 3, kEnd = 900;
+  static constexpr size_t kBytes = 1 << 16;
+  std::string path_;
+  std::vector<int> held_;
+};
+
+TEST_F(TakenAwayTest, DescriptorsThatTheProgramClosedAreOpenedAgain) {
+  ASSERT_TRUE(StepAndFlush());
+  const ForeignFiles foreign(root_ + "/foreign");
+  ASSERT_TRUE(StepAndFlush());
+  EXPECT_EQ(file_->TakeNotice(), "");
+  End();
+  foreign.ExpectUntouched();
+  ExpectCountsExact(0);
+}
+
+TEST_F(TakenAwayTest, DescriptorsThatTheProgramClosedAsTheFolderWent) {
+  ASSERT_TRUE(StepAndFlush());
+  const ForeignFiles foreign(root_ + "/foreign");
+  fs::remove_all(folder_);
+  EXPECT_FALSE(StepAndFlush());
+  EXPECT_TRUE(file_->descriptor_lost());
+  EXPECT_FALSE(StepAndFlush());
+  foreign.ExpectUntouched();
+}
+
 class TakenAwayWithoutRotationTest : public TakenAwayTest {
  protected:
   TakenAwayWithoutRotationTest() : TakenAwayTest(0) {}
@@ -240,6 +290,35 @@ TEST_F(TakenAwayWithoutRotationTest, ReplacedCountersAreSaid) {
   fs::rename(Path("copy"), Path("a.hpc"));
   ASSERT_TRUE(StepAndFlush());
   EXPECT_NE(file_->TakeNotice().find("removed or replaced"), std::string::npos);
+}
+
+TEST_F(TakenAwayWithoutRotationTest, DescriptorsThatTheProgramClosedAreOpenedAgain) {
+  ASSERT_TRUE(StepAndFlush());
+  const ForeignFiles foreign(root_ + "/foreign");
+  ASSERT_TRUE(StepAndFlush());
+  EXPECT_EQ(file_->TakeNotice(), "");
+  End();
+  foreign.ExpectUntouched();
+  ExpectCountsExact(0);
+}
+
+// Another file of its name is not ours.
+TEST_F(TakenAwayWithoutRotationTest, ADescriptorThatTheProgramClosedIsNoOtherFile) {
+  ASSERT_TRUE(StepAndFlush());
+  fs::copy(Path("a.hpt"), Path("copy"));
+  fs::rename(Path("copy"), Path("a.hpt"));
+  const auto bytes = fs::file_size(Path("a.hpt"));
+  const ForeignFiles foreign(root_ + "/foreign");
+  EXPECT_FALSE(StepAndFlush());
+  EXPECT_TRUE(file_->descriptor_lost());
+  foreign.ExpectUntouched();
+  EXPECT_EQ(fs::file_size(Path("a.hpt")), bytes);
+}
+
+TEST(OwnDescriptorTest, IsOutOfTheWay) {
+  const trace::OwnDescriptor own(open("/dev/null", O_WRONLY));
+  EXPECT_GE(own.Ours(), 64);
+  EXPECT_EQ(fcntl(own.Ours(), F_GETFD), FD_CLOEXEC);
 }
 
 TEST_F(TakenAwayWithoutRotationTest, IsSaidOnce) {
