@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,6 +28,7 @@
 #include "cli/exit_codes.h"
 #include "cli/folder_evidence.h"
 #include "cli/load_run.h"
+#include "cli/output_file.h"
 #include "cli/render/json.h"
 #include "cli/terminal.h"
 #include "proto/expectations.pb.h"
@@ -157,21 +160,25 @@ int ExitCode(report::AssertReport::Verdict verdict) {
   }
 }
 
+// Whether there is no other file in the way: a line that does not parse may name anything.
+bool MayBeJunit(const std::string& path) {
+  if (!RefuseInputAsOutput(path, {}).ok()) return false;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return true;  // reading a pipe would wait
+  std::ifstream file(path);
+  std::string start(5, ' ');
+  if (!file || !file.read(start.data(), 5)) return true;
+  return start == "<?xml";
+}
+
 // Says what is wrong, in the JUnit file too: one from an earlier run must not be taken for this
 // one's.
 int BadInput(const AssertOptions& options, const std::string& what) {
   PrintError(what);
   if (options.format == kGithub) std::cout << ErrorAsGithub(what);
-  if (!options.junit_file.empty()) WriteFile(options.junit_file, ErrorAsJunit(what));
+  if (!options.junit_file.empty() && MayBeJunit(options.junit_file))
+    WriteFile(options.junit_file, ErrorAsJunit(what));
   return kBadInput;
-}
-
-// Whether there is no other file in the way: a line that does not parse may name anything.
-bool MayBeJunit(const std::string& path) {
-  std::ifstream file(path);
-  std::string start(5, ' ');
-  if (!file || !file.read(start.data(), 5)) return true;
-  return start == "<?xml";
 }
 
 // Who asks for `memory` may think of copies, of which 0 would be shown and not one counted.
@@ -238,7 +245,20 @@ absl::StatusOr<report::AssertReport> Check(const analyzers::CompiledExpectations
 
 int Run(const AssertOptions& options) {
   const auto start = std::chrono::steady_clock::now();
+  std::vector<std::string> inputs = options.paths;
+  inputs.insert(inputs.end(), {options.expect_file, options.rules, options.cubin_of});
   const auto expectations = Compile(options);
+  if (expectations.ok()) {
+    for (const auto& expectation : expectations->expect) {
+      if (expectation.selection.code) inputs.push_back(expectation.selection.code->file);
+    }
+  }
+  if (const absl::Status status = RefuseInputAsOutput(options.junit_file, inputs); !status.ok()) {
+    const std::string what = absl::StrCat("--junit: ", status.message());
+    PrintError(what);
+    if (options.format == kGithub) std::cout << ErrorAsGithub(what);
+    return kBadInput;
+  }
   if (!expectations.ok()) {
     return BadInput(options, absl::StrCat("assert: ", expectations.status().message()));
   }

@@ -273,6 +273,44 @@ class AssertTest(CliCase):
         traces = self.write(SERVER)
         for flag in ("--kernel", "--path", "--shape", "--kind", "--share", "--time-share", "--expect"):
             self.check(BAD, "assert", traces, flag, "", "--min-launches", "1")
+    def test_no_input_is_written_over(self):
+        traces, expect, rules = self.write(SERVER + MANIFEST), os.path.join(self.folder, "e.textproto"), \
+            os.path.join(self.folder, "rules.textproto")
+        with open(expect, "w") as file:
+            file.write('expect { path: "flashinfer" launches: 256 }')
+        with open(rules, "w") as file:
+            file.write('rule { id: "mine" name: "nobody::{* gemm *}" path: "custom" kind: "gemm" }')
+        trace = os.path.join(traces, "trace-812.hpt")
+        manifest = os.path.join(traces, "hotproof-manifest.json")
+        inputs = trace, trace.replace(".hpt", ".hpc"), manifest, expect, rules
+        def contents():
+            return [open(path, "rb").read() for path in inputs]
+        before = contents()
+        symbolic, hard = os.path.join(self.folder, "symbolic.xml"), os.path.join(self.folder, "hard.xml")
+        for path in inputs:
+            os.symlink(path, symbolic)
+            os.link(path, hard)
+            for named in path, symbolic, hard, os.path.relpath(path):
+                for read in traces, trace:
+                    self.check_error(BAD, "will not write over", "assert", read, "--expect", expect, "--rules", rules,
+                                     "--junit", named)
+                self.check_error(BAD, "will not write over", "assert", traces, "--expect", expect, "--rules", rules,
+                                 "--kind", "gem", "--launches", "1", "--junit", named)
+            os.remove(symbolic)
+            os.remove(hard)
+        self.assertEqual(contents(), before)
+        self.check_error(BAD, "will not write over", "assert", traces, "--expect", expect,
+                         "--junit", os.path.join(traces, "new.hpt"))
+        library = os.path.join(self.folder, "library.so")
+        with open(library, "w") as file:
+            file.write("no device code")
+        self.check_error(BAD, "will not write over", "assert", traces, "--cubin-of", library, "--launches", "1", "--junit", library)
+        self.assertEqual(os.path.getsize(library), len("no device code"))
+        beside = os.path.join(traces, "junit.xml")
+        for _ in range(2):
+            self.check(PASS, "assert", traces, "--expect", expect, "--rules", rules, "--junit", beside)
+        self.junit_case(beside, tests=1, failures=0, errors=0)
+
         for number in ("-1", "1.5", "many", "99999999999999999999999"):
             self.check_error(BAD, "takes a whole number", "assert", traces, "--path", "flashinfer", "--launches", number)
         for option in "--launches", "--min-launches", "--max-launches", "--launches-per-replay":  # decimal, not octal
