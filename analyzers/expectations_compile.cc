@@ -166,8 +166,25 @@ absl::Status RefuseEmptyText(const expectations::Expectation& source) {
   return absl::OkStatus();
 }
 
+// A textproto may have numbers in the place of an enum's words, whatever they are.
+absl::Status RefuseUnknownNumber(const google::protobuf::Message& source) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  source.GetReflection()->ListFields(source, &fields);
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    if (field->type() != google::protobuf::FieldDescriptor::TYPE_ENUM) continue;
+    const int number = source.GetReflection()->GetEnumValue(source, field);
+    const google::protobuf::EnumDescriptor& words = *field->enum_type();
+    if (words.FindValueByNumber(number) != nullptr) continue;
+    std::vector<std::string> names;
+    for (int i = 1; i < words.value_count(); ++i) names.emplace_back(words.value(i)->name());
+    return Unknown(std::string(field->name()).c_str(), absl::StrCat(number), names);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& source) {
   if (const absl::Status status = RefuseEmptyText(source); !status.ok()) return status;
+  if (const absl::Status status = RefuseUnknownNumber(source); !status.ok()) return status;
   CompiledExpectation compiled;
   compiled.processes = source.processes() != expectations::PROCESSES_UNSPECIFIED
                            ? source.processes()
@@ -223,6 +240,7 @@ absl::StatusOr<CompiledExpectation> CompileOne(const expectations::Expectation& 
 
 absl::StatusOr<CompiledExpectations> CompileExpectations(const expectations::Expectations& source) {
   CompiledExpectations compiled;
+  if (const absl::Status status = RefuseUnknownNumber(source); !status.ok()) return status;
   for (int i = 0; i < source.expect_size(); ++i) {
     auto one = CompileOne(source.expect(i));
     if (!one.ok()) {
