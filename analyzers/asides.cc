@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzers/hints.h"
+#include "analyzers/late_capture.h"
 #include "analyzers/tally.h"
 
 namespace hotproof::analyzers {
@@ -26,6 +27,8 @@ class Asides {
     }
     NoteUnknownKinds();
     WarnOfUnknownPaths();
+    WarnOfLateCaptures();
+    NoteEmptyPhases();
   }
 
  private:
@@ -124,12 +127,51 @@ class Asides {
         "rule (docs/catalog.md), or is asked for by --kernel"));
   }
 
+  // Launches before the last capture are warm-up, though graphs were in use by then.
+  void WarnOfLateCaptures() {
+    if (expectations_.phase != PhaseChoice::kSteady) return;
+    for (const ProcessAnalysis* process : launched_) {
+      const uint64_t replays =
+          ReplaysBeforeLateCapture(process->index->tables(), process->index->phases());
+      if (replays == 0) continue;
+      Warn(absl::StrCat("pid ", process->pid(), ": steady begins behind a capture that came after ",
+                        replays, " replays: ", LaunchesOf(*process).warmup,
+                        " launches before it are not judged (--phase all, or mark steady in the program)"));
+    }
+  }
+
+  // A sum hides that a process has no part in it; of each process that is a verdict of its own.
+  void NoteEmptyPhases() {
+    if (expectations_.phase != PhaseChoice::kSteady || launched_.size() < 2) return;
+    const bool asked = std::any_of(
+        expectations_.expect.begin(), expectations_.expect.end(),
+        [](const auto& expectation) { return expectation.processes == expectations::SUM; });
+    if (!asked) return;
+    for (const ProcessAnalysis* process : launched_) {
+      const SlotLaunches launches = LaunchesOf(*process);
+      if (!process->index->phases().phased || launches.steady > 0) continue;
+      report_->add_notes(absl::StrCat("pid ", process->pid(), " ", process->name(),
+                                      " launched nothing in phase steady, and adds nothing to a sum: its ",
+                                      launches.warmup, " launches are warm-up (--phase all)"));
+    }
+  }
+
+  static SlotLaunches LaunchesOf(const ProcessAnalysis& process) {
+    SlotLaunches sum;
+    for (const SlotLaunches& launches : process.index->launches()) {
+      sum.warmup += launches.warmup;
+      sum.steady += launches.steady;
+    }
+    return sum;
+  }
+
   // What was named and ran nowhere may be a slip: 'never' would pass.
   void AddHints(const Selection& selection) {
-    const Hint hint = HintFor(selection, launched_);
-    if (hint.text.empty() || Has(report_->notes(), hint.text)) return;
-    report_->add_notes(hint.text);
-    if (hint.warns) report_->add_warnings(hint.text);
+    for (const Hint& hint : HintsFor(selection, launched_)) {
+      if (Has(report_->notes(), hint.text)) continue;
+      report_->add_notes(hint.text);
+      if (hint.warns) report_->add_warnings(hint.text);
+    }
   }
 
   static bool Has(const auto& texts, const std::string& text) {

@@ -12,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzers/nearest.h"
+#include "analyzers/range_index.h"
+#include "analyzers/selection_match.h"
 
 namespace hotproof::analyzers {
 namespace {
@@ -32,6 +34,11 @@ void ForEachLaunched(std::span<const ProcessAnalysis* const> processes, Visit vi
       if (site != 0 && launches > 0) visit(index, site, launches);
     }
   }
+}
+
+std::string Shown(const std::string& name) {
+  constexpr size_t kShown = 160;
+  return name.size() > kShown ? name.substr(0, kShown) + "..." : name;
 }
 
 Hint OfShape(Selection::NxK wanted, std::span<const ProcessAnalysis* const> processes) {
@@ -84,19 +91,74 @@ Hint OfKernel(const Selection& selection, std::span<const ProcessAnalysis* const
   }
   const std::vector<size_t> nearest = NearestNames(selection.kernel_pattern, names, weights, 1);
   if (nearest.empty()) return {};
-  constexpr size_t kShown = 160;
-  std::string name = names[nearest[0]];
-  if (name.size() > kShown) name = name.substr(0, kShown) + "...";
   return {absl::StrCat("no kernel that was launched matches /", selection.kernel_pattern,
-                       "/; most like it: ", name, " (", weights[nearest[0]], " launches)"),
+                       "/; most like it: ", Shown(names[nearest[0]]), " (", weights[nearest[0]], " launches)"),
+          false};
+}
+
+// A kernel of the same name from another cubin is none of the file's.
+Hint OfCode(const Selection& selection, std::span<const ProcessAnalysis* const> processes) {
+  for (const ProcessAnalysis* process : processes) {
+    const TraceIndex& index = *process->index;
+    const SiteMatcher matcher(selection, index);
+    for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
+      const uint32_t site = index.site_of_slot(slot);
+      if (site != 0 && index.launches()[slot].total() > 0 && matcher.Of(site) != Membership::kOut) return {};
+    }
+  }
+  return {absl::StrCat("no kernel that was launched is from ", selection.code->file,
+                       ", by the hash of its cubin: is it the file that the run loaded, or built anew since?"),
+          false};
+}
+
+Hint OfRange(const Selection& selection, std::span<const ProcessAnalysis* const> processes) {
+  std::map<std::string, uint64_t> ran;
+  for (const ProcessAnalysis* process : processes) {
+    const TraceIndex& index = *process->index;
+    const RangeIndex ranges(index);
+    const RangeMatcher matcher(selection, index);
+    for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
+      const uint64_t launches = index.launches()[slot].total();
+      if (index.site_of_slot(slot) == 0 || launches == 0) continue;
+      if (matcher.Of(slot) != Membership::kOut) return {};
+      const uint32_t range = ranges.range_of_slot(slot);
+      if (range != 0) ran[ranges.text(range)] += launches;
+    }
+  }
+  if (ran.empty()) return {};
+  std::vector<std::string> names;
+  std::vector<uint64_t> weights;
+  for (const auto& [name, launches] : ran) {
+    names.push_back(name);
+    weights.push_back(launches);
+  }
+  const size_t nearest = NearestNames(selection.range_pattern, names, weights, 1).front();
+  const bool is_alike = NameSimilarity(selection.range_pattern, names[nearest]) >= kAlike;
+  return {absl::StrCat("no range with a launch matches /", selection.range_pattern, "/; ",
+                       is_alike ? "most like it: " : absl::StrCat("one of ", names.size(), " there are: "),
+                       Shown(names[nearest]), " (", weights[nearest], " launches)"),
           false};
 }
 
 }  // namespace
 
-Hint HintFor(const Selection& selection, std::span<const ProcessAnalysis* const> processes) {
-  if (selection.shape) return OfShape(*selection.shape, processes);
-  return selection.kernel ? OfKernel(selection, processes) : Hint{};
+std::vector<Hint> HintsFor(const Selection& selection,
+                           std::span<const ProcessAnalysis* const> processes) {
+  std::vector<Hint> hints;
+  const auto add = [&hints](Hint hint) {
+    if (!hint.text.empty()) hints.push_back(std::move(hint));
+  };
+  if (selection.shape) {
+    add(OfShape(*selection.shape, processes));
+  } else if (selection.kernel) {
+    add(OfKernel(selection, processes));
+  }
+  Selection one;
+  if (one.code = selection.code; one.code) add(OfCode(one, processes));
+  one = {};
+  one.range_pattern = selection.range_pattern;
+  if (one.range = selection.range; one.range) add(OfRange(one, processes));
+  return hints;
 }
 
 }  // namespace hotproof::analyzers

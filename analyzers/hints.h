@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "analyzers/process_analysis.h"
 #include "analyzers/selection.h"
@@ -10,11 +11,13 @@
 namespace hotproof::analyzers {
 
 struct Hint {
-  std::string text;    // "": nothing is known that is like it, or it ran
+  std::string text;
   bool warns = false;  // it is most likely a slip
 };
 
-// Of the shape, where one is named, else of the kernel's pattern; over the whole run, warm-up included.
-Hint HintFor(const Selection& selection, std::span<const ProcessAnalysis* const> processes);
+// Of the shape, where one is named, else of the kernel's pattern; of the file with device code; of the range. Over
+// the whole run, warm-up included; none of what ran, or may have.
+std::vector<Hint> HintsFor(const Selection& selection,
+                           std::span<const ProcessAnalysis* const> processes);
 
 }  // namespace hotproof::analyzers

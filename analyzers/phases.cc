@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzers/late_capture.h"
 #include "trace/format.h"
 
 namespace hotproof::analyzers {
@@ -72,6 +73,8 @@ Phases FindPhases(const trace::Tables& tables) {
     phases.detail = captures == 1 ? "at the first replay after the capture"
                                   : absl::StrCat("at the first replay after the last of ", captures,
                                                  " captures");
+    if (const uint64_t replays = ReplaysBeforeLateCapture(tables, phases); replays > 0)
+      absl::StrAppend(&phases.detail, ", which came after ", replays, " replays");
   } else {
     phases.detail = "at the first graph replay";
   }

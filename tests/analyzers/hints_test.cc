@@ -38,12 +38,48 @@ TEST(Hints, AKernelThatIsNearlyAlike) {
   EXPECT_THAT(Never("kernel: 'captured_only_kernell'").notes(), Not(alike("captured"))) << "it was not replayed";
 }
 
+TEST(Hints, ARangeThatIsNearlyAlike) {
+  const auto never = [](const std::string& selection) {
+    return Check(R"(trace { kernel { id: 1 name: "k" } range_path { id: 1 name: "eager" } range_path { id: 2 name: "prefill" }
+                      site { id: 1 kernel_id: 1 range_path: 1 } site { id: 2 kernel_id: 1 range_path: 2 }
+                      step { launch { site: 1 times: 7 } } step { launch { site: 2 times: 3 } } })",
+                 "phase: ALL expect { " + selection + " max_launches: 0 }");
+  };
+  const AssertReport alike = never("range: 'Eager'");
+  EXPECT_EQ(alike.verdict(), AssertReport::PASS);
+  EXPECT_THAT(alike.notes(), Contains(HasSubstr("matches /Eager/; most like it: eager (7 launches)")));
+  EXPECT_THAT(never("range: 'nowhere'").notes(), Contains(HasSubstr("one of 2 there are: eager (7 launches)")));
+  EXPECT_THAT(never("kernel: 'other' range: 'eager'").notes(), Not(Contains(HasSubstr("no range")))) << "it is there";
+  EXPECT_THAT(never("kernel: 'k' range: 'Eager'").notes(), Contains(HasSubstr("no range with a launch matches")));
+}
+
+TEST(Hints, AFileThatNothingIsFrom) {
+  const auto never = [](const std::string& hash) {
+    return Check(R"(trace { kernel { id: 1 name: "k" cubin_hash: 7 } site { id: 1 kernel_id: 1 launching_library: "/a/app" }
+                      step { launch { site: 1 } } })",
+                 "phase: ALL expect { cubin_of: 'my.so' device_code { cubin_hashes: " + hash + " } max_launches: 0 }");
+  };
+  const AssertReport other = never("8");
+  EXPECT_EQ(other.verdict(), AssertReport::PASS);
+  EXPECT_THAT(other.notes(), Contains(HasSubstr("no kernel that was launched is from my.so")));
+  EXPECT_EQ(never("7").verdict(), AssertReport::FAIL);
+  EXPECT_THAT(never("7").notes(), Not(Contains(HasSubstr("is from my.so"))));
+}
+
 TEST(Hints, APathOrKindThatThereIsNot) {
   EXPECT_THAT(Error("expect { path: 'deepgemm' launches: 1 }"),
               HasSubstr("path 'deepgemm' is unknown; did you mean deep_gemm? one of: "));
   EXPECT_THAT(Error("expect { kind: 'gem' launches: 1 }"), HasSubstr("did you mean gemm?"));
   EXPECT_THAT(Error("expect { path: 'thunderkittens' launches: 1 }"),
               HasSubstr("path 'thunderkittens' is unknown; one of: "));
+}
+
+TEST(Hints, ANumberThatIsNoWord) {
+  EXPECT_THAT(Error("phase: 7 expect { kernel: 'k' launches: 1 }"),
+              HasSubstr("phase '7' is unknown; one of: STEADY ALL"));
+  EXPECT_THAT(Error("expect { kernel: 'k' launches: 1 processes: 9 }"),
+              HasSubstr("processes '9' is unknown; one of: EVERY ANY SUM"));
+  EXPECT_EQ(Error("phase: 2 expect { kernel: 'k' launches: 1 processes: 3 }"), "");
 }
 
 TEST(Hints, MeantName) {

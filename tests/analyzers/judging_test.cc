@@ -342,5 +342,40 @@ TEST(Assert, NumbersAreNumbers) {
   EXPECT_EQ(report.checks(0).expectation(), "decode: GEMM launches of path flashinfer");
 }
 
+// Served, then captured anew: what ran before is warm-up, and that is said.
+TEST(Judging, WhatRanBeforeALateCaptureIsSaidToBeLeftOut) {
+  const auto check = [](int before, const std::string& what) {
+    return Check("trace { kernel { id: 1 name: 'good' } kernel { id: 2 name: 'bad' } site { id: 1 kernel_id: 1 captured: true }"
+                 "  site { id: 2 kernel_id: 2 } graph { id: 1 node_site: 1 } graph { id: 2 node_site: 1 }"
+                 "  step { snapshot { reason: SNAPSHOT_REASON_END_CAPTURE } }"
+                 "  step { snapshot { reason: SNAPSHOT_REASON_FIRST_REPLAY graph_id: 1 } }"
+                 "  step { launch { graph: 1 times: " + std::to_string(before) + " } } step { launch { site: 2 times: 5 } }"
+                 "  step { snapshot { reason: SNAPSHOT_REASON_END_CAPTURE } }"
+                 "  step { snapshot { reason: SNAPSHOT_REASON_REPLAY_AFTER_CAPTURE graph_id: 2 } }"
+                 "  step { launch { graph: 2 times: 2 } } } manifest { finished: true processes { pid: 100 gpu: true } }",
+                 "expect { kernel: 'bad' max_launches: 0 } " + what);
+  };
+  const AssertReport late = check(100, "");
+  EXPECT_EQ(late.verdict(), AssertReport::PASS);
+  EXPECT_THAT(late.warnings(),
+              testing::ElementsAre(HasSubstr("behind a capture that came after 100 replays: 105 launches before it")));
+  EXPECT_THAT(late.notes(), testing::Contains(late.warnings(0)));
+  EXPECT_THAT(check(3, "").warnings(), testing::IsEmpty()) << "a graph that was tried out";
+  EXPECT_THAT(check(100, "phase: ALL").warnings(), testing::IsEmpty());
+}
+
+TEST(Judging, ASumSaysWhoHasNoPartInIt) {
+  const std::string server =
+      "kernel { id: 1 name: 'k' } site { id: 1 kernel_id: 1 } graph { id: 1 node_site: 1 } step { launch { site: 1 times: 4 } }"
+      "  step { snapshot { reason: SNAPSHOT_REASON_MARK label: 'steady' } }";
+  const std::string run = "trace { header { pid: 1 } " + server + " step { launch { site: 1 } } } trace { header { pid: 2 } " + server + " }";
+  const auto notes = [&](const std::string& processes) {
+    return Check(run, "expect { kernel: 'other' max_launches: 0 processes: " + processes + " }").notes();
+  };
+  EXPECT_THAT(notes("SUM"), testing::Contains(HasSubstr("launched nothing in phase steady")));
+  EXPECT_THAT(notes("SUM"), testing::Contains(HasSubstr("pid 2")));
+  EXPECT_THAT(notes("ANY"), testing::Not(testing::Contains(HasSubstr("launched nothing in phase steady"))));
+}
+
 }  // namespace
 }  // namespace hotproof::tests

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "analyzers/late_capture.h"
+
 namespace hotproof::analyzers {
 namespace {
 
@@ -46,6 +48,28 @@ TEST(Phases, SteadyBeginsAtTheFirstReplayAfterTheLastCapture) {
 
 TEST(Phases, GraphsBuiltByHandNeedNoCapture) {
   EXPECT_EQ(FindPhases(TablesWith({SNAPSHOT_REASON_FIRST_REPLAY})).correlation_id, 10u);
+}
+
+// A graph in use before the last capture, and one that was only tried out.
+TEST(Phases, ACaptureWhileGraphsAreInUseIsTold) {
+  const auto replayed = [](std::vector<uint64_t> by_graph, trace::SnapshotReason last) {
+    trace::Tables tables = TablesWith({SNAPSHOT_REASON_END_CAPTURE, SNAPSHOT_REASON_FIRST_REPLAY,
+                                       SNAPSHOT_REASON_END_CAPTURE, last});
+    tables.snapshots.back().asked.graphs = std::move(by_graph);
+    return tables;
+  };
+  const auto of = [](const trace::Tables& tables) {
+    return ReplaysBeforeLateCapture(tables, FindPhases(tables));
+  };
+  trace::Tables late = replayed({0, 32, 5}, SNAPSHOT_REASON_REPLAY_AFTER_CAPTURE);
+  EXPECT_EQ(of(late), 37u);
+  EXPECT_EQ(FindPhases(late).detail,
+            "at the first replay after the last of 2 captures, which came after 37 replays");
+  late.snapshots.back().reason = SNAPSHOT_REASON_MARK;
+  late.snapshots.back().label = "steady";
+  EXPECT_EQ(of(late), 0u) << "a mark says where steady begins";
+  EXPECT_EQ(of(replayed({0, 31, 31}, SNAPSHOT_REASON_REPLAY_AFTER_CAPTURE)), 0u);
+  EXPECT_EQ(of(TablesWith({SNAPSHOT_REASON_FIRST_REPLAY})), 0u);
 }
 
 TEST(Phases, ACaptureThatIsNeverReplayedLeavesNoSteadyPhase) {
