@@ -76,13 +76,13 @@ Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
   };
   for (const trace::Manifest& manifest : manifests) {
     for (const trace::Process& process : manifest.processes()) {
-      if (!process.gpu()) continue;
+      if (!process.gpu() && !process.gpu_unknown()) continue;
       const bool traced = std::any_of(
           headers.begin(), headers.end(),
           [&](const trace::Header* header) { return IsTraceOf(*header, process, manifest); });
       if (traced) continue;
       coverage.missing.push_back(process);
-      add_problem(Finding::kNoTrace, process.pid(),
+      add_problem(FindingOf(process), process.pid(),
                   ProcessName(process.executable(),
                               {process.arguments().begin(), process.arguments().end()}));
     }
@@ -109,6 +109,10 @@ bool IsStillRunning(const std::vector<trace::Manifest>& manifests, const trace::
     }
   }
   return false;
+}
+
+Finding FindingOf(const trace::Process& missing) {
+  return missing.gpu() || !missing.gpu_unknown() ? Finding::kNoTrace : Finding::kNotLookedInto;
 }
 
 std::string NoTraceOf(const std::string& folder) {

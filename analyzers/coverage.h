@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analyzers/loss_table.h"
 #include "proto/manifest.pb.h"
 #include "proto/report.pb.h"
 #include "trace/tables.h"
@@ -40,10 +41,15 @@ Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
 bool IsStillRunning(const std::vector<trace::Manifest>& manifests, const trace::Header& header);
 
 // Of those missing: a folder that was named as one of several, not a process.
-inline bool IsFolder(const trace::Process& missing) { return !missing.gpu(); }
+inline bool IsFolder(const trace::Process& missing) {
+  return !missing.gpu() && !missing.gpu_unknown();
+}
+// What is wrong with one that is missing.
+Finding FindingOf(const trace::Process& missing);
 std::string NoTraceOf(const std::string& folder);
 inline constexpr char kNoTraceInAdvice[] =
-    "name the folders of runs that were traced alone; where it was run under hotproof run, hotproof "
+    "name the folders of runs that were traced alone; where it was run under hotproof run, "
+    "hotproof "
     "doctor says what stops the preload";
 
 // "python3 serve.py" from an executable and its arguments.

@@ -46,7 +46,7 @@ bool Launched(const ProcessAnalysis& process) {
 
 // Why nothing is known of that one.
 Why MissingWhy(const trace::Process& missing) {
-  const LossKind& kind = LossOf(Finding::kNoTrace);
+  const LossKind& kind = LossOf(FindingOf(missing));
   const bool is_folder = IsFolder(missing);
   return {is_folder ? NoTraceOf(missing.executable()) : kind.meaning,
           is_folder ? kNoTraceInAdvice : kind.advice,
@@ -55,10 +55,11 @@ Why MissingWhy(const trace::Process& missing) {
 
 Why CoverageGap(const Coverage& coverage) {
   Why gap;
-  std::vector<std::string> missing, running;
+  std::vector<std::string> missing, unknown, running;
   for (const trace::Process& process : coverage.missing) {
     if (!IsFolder(process)) {
-      missing.push_back(absl::StrCat("pid ", process.pid()));
+      auto& pids = FindingOf(process) == Finding::kNoTrace ? missing : unknown;
+      pids.push_back(absl::StrCat("pid ", process.pid()));
       continue;
     }
     const Why why = MissingWhy(process);
@@ -72,6 +73,7 @@ Why CoverageGap(const Coverage& coverage) {
             kind.advice, kind.name);
   };
   if (!missing.empty()) add(Finding::kNoTrace, missing);
+  if (!unknown.empty()) add(Finding::kNotLookedInto, unknown);
   if (!running.empty()) add(Finding::kRanOn, running);
   if (gap.text.empty()) add(Finding::kManifestUnfinished, {});
   return gap;
@@ -80,17 +82,18 @@ Why CoverageGap(const Coverage& coverage) {
 // Launches that were not seen could make it fail.
 bool HasUpperBound(const CompiledExpectation& expectation) {
   const auto is_most = [](const std::optional<RatioBound>& bound) {
-    return bound &&
-           (bound->op == RatioBound::Op::kLessEqual || bound->op == RatioBound::Op::kLess);
+    return bound && (bound->op == RatioBound::Op::kLessEqual || bound->op == RatioBound::Op::kLess);
   };
   return expectation.bounds.max || is_most(expectation.share) || is_most(expectation.time_share);
 }
 
-const Why kBlind{"a process was not collected in full", "its report says why (hotproof report)",
+const Why kBlind{"a process was not collected in full",
+                 "its report says why (hotproof report)",
                  {"not_collected"}};
-const Why kNothingLaunched{"no kernel launch in any process",
-                           "trace the process that does the work: hotproof report lists those there are",
-                           {"no_launch"}};
+const Why kNothingLaunched{
+    "no kernel launch in any process",
+    "trace the process that does the work: hotproof report lists those there are",
+    {"no_launch"}};
 
 void Explain(const Why& why, report::Check* check) {
   check->set_reason(why.text);
@@ -277,8 +280,10 @@ class Judge {
     }
     AddAsides(expectations_, launched_, &report_);
     if (coverage_.state == report::Process::NOT_CHECKED) {
-      Warn("coverage not checked: no manifest of hotproof run, so a process that left no trace is not "
-           "known of (--expect-processes N counts those that did)");
+      Warn(
+          "coverage not checked: no manifest of hotproof run, so a process that left no trace is "
+          "not "
+          "known of (--expect-processes N counts those that did)");
     } else if (coverage_.partial()) {
       Warn(absl::StrCat("not judged: ", CoverageGap(coverage_).text));
     }

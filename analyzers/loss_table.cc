@@ -47,7 +47,8 @@ constexpr LossKind Of(Finding finding, LossKind row) {
 }
 
 constexpr LossKind kTable[] = {
-    // ---- reported by the tracer. Dropped and discarded records are a cross-check: what they cost is
+    // ---- reported by the tracer. Dropped and discarded records are a cross-check: what they cost
+    // is
     // measured by matching records with launches.
     Of(trace::PROBLEM_CUPTI_DROPPED_RECORDS,
        Row("cupti_dropped_records", WARNING, kNothing, "CUPTI dropped activity records")),
@@ -109,7 +110,8 @@ constexpr LossKind kTable[] = {
     Of(trace::PROBLEM_LAUNCH_ENTRIES_DROPPED,
        Row("launch_entries_dropped", WARNING, kTimes, "launches were counted but not listed")),
     Of(trace::PROBLEM_INTERNAL, "records were lost",
-       Row("records_lost", WARNING, kTimes, "more came at once than a chunk holds: counting went on")),
+       Row("records_lost", WARNING, kTimes,
+           "more came at once than a chunk holds: counting went on")),
     Of(trace::PROBLEM_INTERNAL,
        Row("tracer_internal", ERROR, kBlind, "the tracer reports a fault")),
     Of(trace::PROBLEM_ROTATION_FAILED,
@@ -134,9 +136,8 @@ constexpr LossKind kTable[] = {
            "the graph was updated where CUPTI does not say how")),
 
     // ---- damage in the file
-    Of(Read::kTornTail,
-       Row("torn_tail", WARNING, kTimes, "the trace is cut off",
-           "if the process was not killed while it wrote, copy the trace again")),
+    Of(Read::kTornTail, Row("torn_tail", WARNING, kTimes, "the trace is cut off",
+                            "if the process was not killed while it wrote, copy the trace again")),
     Of(Read::kCorruptFrame,
        Row("corrupt_frame", ERROR, kPhase, "a chunk of the trace does not decode",
            "use --phase all, or copy the trace again")),
@@ -146,9 +147,9 @@ constexpr LossKind kTable[] = {
            "copy the trace again")),
     Of(Read::kMissingChunk, Row("missing_chunk", ERROR, kPhase, "a chunk of the trace is missing",
                                 "use --phase all, or copy the trace again")),
-    Of(Read::kMalformedChunk, Row("malformed_chunk", ERROR, kPhase,
-                                  "a chunk of the trace contradicts itself",
-                                  "use --phase all, or copy the trace again")),
+    Of(Read::kMalformedChunk,
+       Row("malformed_chunk", ERROR, kPhase, "a chunk of the trace contradicts itself",
+           "use --phase all, or copy the trace again")),
     Of(Read::kCounterFile,
        Row("counter_file", ERROR, kBlind, "the counters cannot be used",
            "keep the .hpc file of the same process, copied whole, beside its .hpt")),
@@ -173,7 +174,8 @@ constexpr LossKind kTable[] = {
            "ask for launches, which are counted, or let the process end by itself")),
     Of(Finding::kNoRecords,
        Row("no_records", ERROR, kTimes, "kernels were launched but no execution was recorded",
-           "if the process left by os._exit or a signal within a quarter of a second, let it end by exit; "
+           "if the process left by os._exit or a signal within a quarter of a second, let it end "
+           "by exit; "
            "else hotproof doctor --probe shows whether CUPTI may collect here")),
     Of(Finding::kUntimedRecords,
        Row("untimed_records", WARNING, kTimes, "CUPTI lost the timestamps: counted, not timed",
@@ -204,6 +206,10 @@ constexpr LossKind kTable[] = {
            "stop it before the command ends: what it does later is not watched")),
     Of(Finding::kNoTrace, Row("no_trace", ERROR, kBlind, "a GPU process without a trace",
                               "hotproof doctor says what stops the preload")),
+    Of(Finding::kNotLookedInto, Row("not_looked_into", ERROR, kBlind,
+                                    "a process without a trace whose descriptors hotproof run may "
+                                    "not read (set-uid, sudo) may have used a GPU",
+                                    "run hotproof as that process's user, or as root")),
     Of(Finding::kInterposersLost,
        Row("interposers_lost", INFO, kNothing,
            "the process lost LD_PRELOAD: some shape evidence is missing")),

@@ -33,6 +33,7 @@ enum class Finding {
   kStillRunning,
   kRanOn,  // not even a GPU process when `run` ended
   kNoTrace,
+  kNotLookedInto,  // perhaps a GPU process without a trace
   kInterposersLost,
   kShapeContradiction,
   kGapsForgotten,

@@ -105,7 +105,8 @@ void AddRotatedOut(const TraceIndex& index, report::Process* process) {
     const trace::ChunkStatistics& statistics = rollup.statistics();
     report::RotatedOut::Period* period = out->add_periods();
     period->set_begin_seconds(static_cast<double>(statistics.first_start_ns()) / 1e9);
-    period->set_seconds(static_cast<double>(statistics.last_end_ns() - statistics.first_start_ns()) / 1e9);
+    period->set_seconds(
+        static_cast<double>(statistics.last_end_ns() - statistics.first_start_ns()) / 1e9);
     period->set_files(rollup.last_segment() - rollup.first_segment() + 1);
     period->set_records(Number(statistics.record_count()));
   }
@@ -172,7 +173,7 @@ void AddMissing(const trace::Process& missing, report::Report* report) {
       ProcessName(missing.executable(), {missing.arguments().begin(), missing.arguments().end()}));
   process->set_coverage(report::Process::MISSING);
   process->set_phase("unphased");
-  const LossKind& kind = LossOf(Finding::kNoTrace);
+  const LossKind& kind = LossOf(FindingOf(missing));
   const std::string why = IsFolder(missing) ? NoTraceOf(missing.executable()) : kind.meaning;
   report::Completeness* completeness = process->mutable_completeness();
   completeness->set_state(report::Completeness::NOT_COLLECTED);
@@ -181,8 +182,7 @@ void AddMissing(const trace::Process& missing, report::Report* report) {
   reason->set_detail(why);
   reason->set_affects_counts(true);
   reason->set_affects_times(true);
-  process->set_verdict(
-      absl::StrCat("NOT COLLECTED, so this says nothing about what ran: ", why));
+  process->set_verdict(absl::StrCat("NOT COLLECTED, so this says nothing about what ran: ", why));
 }
 
 // Says that several runs are one report, and of which of them each row is.
@@ -190,8 +190,8 @@ void TellRuns(std::span<const ProcessAnalysis> processes, report::Report* report
   std::set<std::string> runs;
   for (const ProcessAnalysis& process : processes) runs.insert(process.run);
   if (runs.size() > 1) {
-    report->set_added(absl::StrCat(runs.size(), " runs are added up in every table: ",
-                                   absl::StrJoin(runs, ", "),
+    report->set_added(absl::StrCat(runs.size(),
+                                   " runs are added up in every table: ", absl::StrJoin(runs, ", "),
                                    "; hotproof compare tells two apart"));
     return;
   }

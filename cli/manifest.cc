@@ -64,7 +64,8 @@ void FillProcesses(const std::vector<SeenProcess>& seen, const std::vector<Trace
     const Key key(static_cast<uint32_t>(process.pid), process.start_ticks);
     const auto found = traced.find(key);
     const bool has_trace = found != traced.end();
-    if (!has_trace && !process.holds_uvm && ++plain > kMaxPlainProcesses) continue;
+    const bool may_hold_uvm = !process.holds_uvm && process.unreadable;
+    if (!has_trace && !process.holds_uvm && !may_hold_uvm && ++plain > kMaxPlainProcesses) continue;
     listed.insert(key);
     trace::Process& entry = *manifest.add_processes();
     entry.set_pid(key.first);
@@ -75,6 +76,7 @@ void FillProcesses(const std::vector<SeenProcess>& seen, const std::vector<Trace
       entry.add_arguments(argument);
     }
     entry.set_gpu(process.holds_uvm || has_trace);
+    entry.set_gpu_unknown(may_hold_uvm && !has_trace);
     entry.set_traced(has_trace);
     // A short process may be gone before its mappings are looked at; its trace knows.
     entry.set_preloaded(process.preloaded || (has_trace && found->second->preloaded));
@@ -100,10 +102,12 @@ void FillProcesses(const std::vector<SeenProcess>& seen, const std::vector<Trace
 
 namespace {
 
-// Where the file system knows no such rename, another's file goes: the caller has looked for one before.
+// Where the file system knows no such rename, another's file goes: the caller has looked for one
+// before.
 bool Publish(const std::string& temporary, const std::string& path, bool is_first) {
   if (is_first) {
-    if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return true;
+    if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0)
+      return true;
     if (errno != EINVAL && errno != ENOSYS) return false;
   }
   return rename(temporary.c_str(), path.c_str()) == 0;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -56,11 +57,12 @@ ProcessTree::ProcessTree(pid_t root, std::string library_name, std::string proc)
 ProcessTree::Held ProcessTree::HeldBy(pid_t pid) const {
   const std::string folder = proc_ + "/" + std::to_string(pid) + "/fd";
   Held held;
-  ForEachNumber(folder, [&](const char* name) {
+  const bool listed = ForEachNumber(folder, [&](const char* name) {
     const std::string target = ReadLink(folder + "/" + name);
     held.uvm |= target == kUvmDevice;
     held.mark |= target == trace::kUntracedLink;
   });
+  held.unreadable = !listed && errno != ENOENT && errno != ESRCH;
   return held;
 }
 
@@ -91,11 +93,13 @@ void ProcessTree::Add(pid_t pid, const ProcessStat& stat) {
 
 // A descriptor that a process had when it was first seen, running the program of a parent that
 // already held one, came with the fork. CUDA does not work in such a child, so it is no GPU
-// process; after an exec (the driver's descriptors close then) it is judged anew. The tracer's mark counts
-// as one of the driver's.
+// process; after an exec (the driver's descriptors close then) it is judged anew. The tracer's mark
+// counts as one of the driver's.
 bool ProcessTree::RefreshUvm(Entry& entry, bool first) {
   if (entry.seen.holds_uvm) return false;
   const Held held = HeldBy(entry.seen.pid);
+  if (held.unreadable) return !std::exchange(entry.seen.unreadable, true);
+  entry.seen.unreadable = false;
   if (!held.uvm && !held.mark) {
     entry.inherited_uvm = false;
     return false;

@@ -23,9 +23,11 @@ struct SeenProcess {
       arguments;  // not redacted; as its program was started, before setproctitle
   bool alive = true;
   bool preloaded = false;  // the tracer's library was mapped
-  // Opened /dev/nvidia-uvm itself (not inherited by a fork), or, `marked_untraced` then, the tracer in it
-  // says that it could not make a trace (trace/untraced_mark.h).
+  // Opened /dev/nvidia-uvm itself (not inherited by a fork), or, `marked_untraced` then, the tracer
+  // in it says that it could not make a trace (trace/untraced_mark.h).
   bool holds_uvm = false;
+  // Its descriptors may not be read (another user's, or not dumpable): nobody knows what it holds.
+  bool unreadable = false;
   bool marked_untraced = false;
 };
 
@@ -53,7 +55,7 @@ class ProcessTree {
   };
 
   struct Held {
-    bool uvm = false, mark = false;
+    bool uvm = false, mark = false, unreadable = false;
   };
   Held HeldBy(pid_t pid) const;
   bool MapsLibrary(pid_t pid) const;

@@ -23,6 +23,12 @@ class AssertTest(CliCase):
         self.check(INCONCLUSIVE, "assert", self.write(SERVER + UNTRACED),
                    "--kernel", "absent", "--max-launches", "0")
 
+    def test_a_process_that_run_could_not_look_into_may_have_launched_anything(self):
+        traces = self.write(SERVER + UNTRACED.replace("gpu: true } }", "gpu_unknown: true } }"))
+        self.assertIn("descriptors hotproof run may not read",
+                      self.check(INCONCLUSIVE, "assert", traces, "--kernel", "absent", "--max-launches", "0").stdout)
+        self.assertIn("not_looked_into", self.check(0, "report", traces).stdout)
+
     def test_assert_holds_a_folder_and_its_files_to_the_manifest(self):
         traces = self.write(SERVER + UNTRACED)
         never = "--kernel", "absent", "--max-launches", "0"

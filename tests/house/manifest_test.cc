@@ -15,6 +15,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
+TEST(Manifest, WhatCouldNotBeLookedIntoIsListedUnlessItLeftATrace) {
+  SeenProcess seen;
+  seen.pid = 7;
+  seen.start_ticks = 70;
+  seen.unreadable = true;
+  trace::Manifest manifest;
+  FillProcesses({seen}, {}, manifest);
+  ASSERT_EQ(manifest.processes_size(), 1);
+  EXPECT_TRUE(manifest.processes(0).gpu_unknown() && !manifest.processes(0).gpu());
+  TraceIdentity trace;
+  trace.pid = 7;
+  trace.start_ticks = 70;
+  FillProcesses({seen}, {trace}, manifest);
+  EXPECT_TRUE(manifest.processes(0).gpu() && !manifest.processes(0).gpu_unknown());
+}
+
 TEST(Manifest, OfTwoRunsThatBeginAtOnceOneHasTheFolder) {
   std::string name = fs::temp_directory_path() / "hotproof-manifest-XXXXXX";
   const std::string folder = mkdtemp(name.data());

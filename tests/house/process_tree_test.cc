@@ -122,6 +122,20 @@ TEST_F(ProcessTreeTest, AZombieHasEndedUnlessThreadsGoOn) {
   EXPECT_THAT(tree_.alive(), ElementsAre(102));
 }
 
+TEST_F(ProcessTreeTest, DescriptorsThatMayNotBeReadAreNotNone) {
+  Start(101, kRoot, 6);
+  Start(102, kRoot, 6);
+  fs::remove_all(Of(101) + "/fd");
+  std::ofstream(Of(101) + "/fd") << "no folder";  // root may read any
+  tree_.Poll();
+  EXPECT_TRUE(Seen(101).unreadable);
+  EXPECT_FALSE(Seen(101).holds_uvm || Seen(102).unreadable);
+  fs::remove(Of(101) + "/fd");
+  fs::create_directories(Of(101) + "/fd");
+  tree_.Poll();
+  EXPECT_FALSE(Seen(101).unreadable);
+}
+
 // trace/untraced_mark.h: where a GPU's device file cannot be seen, the tracer says it itself.
 TEST_F(ProcessTreeTest, WhatSaysThatItCouldNotBeTracedIsAGpuProcess) {
   Start(101, kRoot, 6);
