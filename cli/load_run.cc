@@ -69,6 +69,7 @@ absl::StatusOr<Inputs> FindInputs(const std::vector<std::string>& paths) {
 }
 
 bool IsRunning(const std::string& trace) {
+  if (IsBeingWritten(trace)) return true;
   const auto file = trace::File::Open(trace);
   if (!file.ok()) return false;
   const auto start = trace::StartOf(**file);

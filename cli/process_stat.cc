@@ -1,5 +1,11 @@
 #include "cli/process_stat.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -56,6 +62,23 @@ bool IsSeenRunning(uint32_t pid, uint64_t start_ticks, const std::string& boot_i
   if (start_ticks == 0 || boot_id.empty() || boot_id != BootId()) return false;
   const auto stat = ReadProcessStat(static_cast<pid_t>(pid));
   return stat && stat->runs() && stat->start_ticks == start_ticks;
+}
+
+bool IsBeingWritten(const std::string& trace_path) {
+  // Again where the trace went on in another file between open and flock.
+  for (int tries = 0; tries < 5; ++tries) {
+    const int fd = open(trace_path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return false;
+    // Shared: two readers do not take each other for the tracer.
+    const bool locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    struct stat opened, named;
+    const bool same = fstat(fd, &opened) == 0 && stat(trace_path.c_str(), &named) == 0 &&
+                      opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+    close(fd);
+    if (locked) return true;
+    if (same) return false;
+  }
+  return false;
 }
 
 }  // namespace hotproof::cli

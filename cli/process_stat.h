@@ -38,4 +38,8 @@ std::string BootId();
 // also where it can't be told: it ran on another machine, in another container, or the start is not known.
 bool IsSeenRunning(uint32_t pid, uint64_t start_ticks, const std::string& boot_id);
 
+// Whether somebody has that trace open to write: its process runs, in any container of this machine (the
+// tracer locks the file, trace/frame_output.h). False also where the file system has no locks.
+bool IsBeingWritten(const std::string& trace_path);
+
 }  // namespace hotproof::cli

@@ -1,4 +1,5 @@
 """assert as a user runs it: exit codes, streams, formats, on files written for the test."""
+import fcntl
 import glob
 import json
 import os
@@ -108,6 +109,20 @@ class AssertTest(CliCase):
             process.wait()
         self.check(PASS, "assert", traces, *expected, "--launches", "256")
         self.check(FAIL, "assert", traces, *expected, "--min-launches", "257")
+
+    def test_a_trace_that_somebody_writes_is_of_a_process_that_runs(self):
+        """In a container its pid is another one, or none."""
+        traces = self.write(SERVER.replace("trace {", "trace { no_footer: true", 1))
+        never = "--kernel", "absent", "--max-launches", "0"
+        self.check(PASS, "assert", traces, *never)
+        trace, = glob.glob(traces + "/*.hpt")
+        with open(trace, "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)  # another reader
+            self.check(PASS, "assert", traces, *never)
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self.assertIn("still running", self.check(INCONCLUSIVE, "assert", traces, *never).stdout)
+            self.check(PASS, "assert", traces, "--path", "flashinfer", "--min-launches", "256")
+        self.check(PASS, "assert", traces, *never)
 
     def test_the_files_of_a_cut_off_recording_are_judged_as_its_folder(self):
         example = os.path.join(EXAMPLES, "vllm-0.25.1-deepgemm-m8-cut-off")
@@ -264,21 +279,6 @@ class AssertTest(CliCase):
         with open(other) as file:
             self.assertEqual(file.read(), "no JUnit")
 
-    def test_bad_input_is_an_annotation_on_github(self):
-        traces = self.write(SERVER)
-        good = "assert", traces, "--path", "flashinfer", "--launches", "256"
-        for wrong, what in ((["--format", "github", "--kind", "gem"], "kind 'gem' is unknown"),
-                            (["--format=github", "--frob"], "--frob"), (["--format", "github", "--min-launches", "-1"], "--min-launches")):
-            with self.subTest(wrong=wrong):
-                [line] = self.check(BAD, *good, *wrong).stdout.splitlines()
-                self.assertTrue(line.startswith("::error title=hotproof BAD_INPUT::"), line)
-                self.assertIn(what, line)
-        self.assertEqual(self.check(BAD, *good, "--frob").stdout, "")
-
-    def test_an_unset_variable_is_no_expectation(self):
-        traces = self.write(SERVER)
-        for flag in ("--kernel", "--path", "--shape", "--kind", "--share", "--time-share", "--expect"):
-            self.check(BAD, "assert", traces, flag, "", "--min-launches", "1")
     def test_no_input_is_written_over(self):
         traces, expect, rules = self.write(SERVER + MANIFEST), os.path.join(self.folder, "e.textproto"), \
             os.path.join(self.folder, "rules.textproto")
@@ -317,6 +317,21 @@ class AssertTest(CliCase):
             self.check(PASS, "assert", traces, "--expect", expect, "--rules", rules, "--junit", beside)
         self.junit_case(beside, tests=1, failures=0, errors=0)
 
+    def test_bad_input_is_an_annotation_on_github(self):
+        traces = self.write(SERVER)
+        good = "assert", traces, "--path", "flashinfer", "--launches", "256"
+        for wrong, what in ((["--format", "github", "--kind", "gem"], "kind 'gem' is unknown"),
+                            (["--format=github", "--frob"], "--frob"), (["--format", "github", "--min-launches", "-1"], "--min-launches")):
+            with self.subTest(wrong=wrong):
+                [line] = self.check(BAD, *good, *wrong).stdout.splitlines()
+                self.assertTrue(line.startswith("::error title=hotproof BAD_INPUT::"), line)
+                self.assertIn(what, line)
+        self.assertEqual(self.check(BAD, *good, "--frob").stdout, "")
+
+    def test_an_unset_variable_is_no_expectation(self):
+        traces = self.write(SERVER)
+        for flag in ("--kernel", "--path", "--shape", "--kind", "--share", "--time-share", "--expect"):
+            self.check(BAD, "assert", traces, flag, "", "--min-launches", "1")
         for number in ("-1", "1.5", "many", "99999999999999999999999"):
             self.check_error(BAD, "takes a whole number", "assert", traces, "--path", "flashinfer", "--launches", number)
         for option in "--launches", "--min-launches", "--max-launches", "--launches-per-replay":  # decimal, not octal
