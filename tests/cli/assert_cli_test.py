@@ -1,4 +1,5 @@
 """assert as a user runs it: exit codes, streams, formats, on files written for the test."""
+import fcntl
 import glob
 import json
 import os
@@ -108,6 +109,20 @@ class AssertTest(CliCase):
             process.wait()
         self.check(PASS, "assert", traces, *expected, "--launches", "256")
         self.check(FAIL, "assert", traces, *expected, "--min-launches", "257")
+
+    def test_a_trace_that_somebody_writes_is_of_a_process_that_runs(self):
+        """In a container its pid is another one, or none."""
+        traces = self.write(SERVER.replace("trace {", "trace { no_footer: true", 1))
+        never = "--kernel", "absent", "--max-launches", "0"
+        self.check(PASS, "assert", traces, *never)
+        trace, = glob.glob(traces + "/*.hpt")
+        with open(trace, "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)  # another reader
+            self.check(PASS, "assert", traces, *never)
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self.assertIn("still running", self.check(INCONCLUSIVE, "assert", traces, *never).stdout)
+            self.check(PASS, "assert", traces, "--path", "flashinfer", "--min-launches", "256")
+        self.check(PASS, "assert", traces, *never)
 
     def test_the_files_of_a_cut_off_recording_are_judged_as_its_folder(self):
         example = os.path.join(EXAMPLES, "vllm-0.25.1-deepgemm-m8-cut-off")
