@@ -60,7 +60,8 @@ double ElementBytes(const std::string& dtype) {
 
 // What a table may not show of a row, in words.
 std::vector<std::string> HiddenOf(const report::Gemm& row) {
-  std::vector<std::string> hidden = {row.library(), absl::StrCat("cubin ", row.cubin_hash().substr(0, 8))};
+  const std::string cubin = row.cubin_hash().empty() ? "unknown" : row.cubin_hash().substr(0, 8);
+  std::vector<std::string> hidden = {row.library(), absl::StrCat("cubin ", cubin)};
   for (std::string rest = row.variant(); !rest.empty();) {
     const size_t next = std::min({rest.find(" block "), rest.find(" arguments "), rest.size()});
     hidden.push_back(rest.substr(0, next));
