@@ -33,6 +33,7 @@ ssize_t WriteIfThereIsRoom(int fd, const iovec* parts, int count, off_t at) {
 
 class TakenAwayTest : public testing::Test {
  protected:
+  void ExpectClosedDescriptorsAreOpenedAgain();
   explicit TakenAwayTest(uint64_t file_bytes = 1 << 30) {
     char name[] = "/tmp/hotproof-taken-XXXXXX";
     root_ = mkdtemp(name);
@@ -258,7 +259,7 @@ class ForeignFiles {
   std::vector<int> held_;
 };
 
-TEST_F(TakenAwayTest, DescriptorsThatTheProgramClosedAreOpenedAgain) {
+void TakenAwayTest::ExpectClosedDescriptorsAreOpenedAgain() {
   ASSERT_TRUE(StepAndFlush());
   const ForeignFiles foreign(root_ + "/foreign");
   ASSERT_TRUE(StepAndFlush());
@@ -266,6 +267,10 @@ TEST_F(TakenAwayTest, DescriptorsThatTheProgramClosedAreOpenedAgain) {
   End();
   foreign.ExpectUntouched();
   ExpectCountsExact(0);
+}
+
+TEST_F(TakenAwayTest, DescriptorsThatTheProgramClosedAreOpenedAgain) {
+  ExpectClosedDescriptorsAreOpenedAgain();
 }
 
 TEST_F(TakenAwayTest, DescriptorsThatTheProgramClosedAsTheFolderWent) {
@@ -293,13 +298,7 @@ TEST_F(TakenAwayWithoutRotationTest, ReplacedCountersAreSaid) {
 }
 
 TEST_F(TakenAwayWithoutRotationTest, DescriptorsThatTheProgramClosedAreOpenedAgain) {
-  ASSERT_TRUE(StepAndFlush());
-  const ForeignFiles foreign(root_ + "/foreign");
-  ASSERT_TRUE(StepAndFlush());
-  EXPECT_EQ(file_->TakeNotice(), "");
-  End();
-  foreign.ExpectUntouched();
-  ExpectCountsExact(0);
+  ExpectClosedDescriptorsAreOpenedAgain();
 }
 
 // Another file of its name is not ours.
