@@ -8,6 +8,7 @@
 
 #include "kernel/bench/cublaslt.h"
 #include "kernel/bench/problem.h"
+#include "kernel/bench/workload.h"
 
 namespace hotproof::kernel::bench {
 
@@ -24,7 +25,7 @@ bool same_rows(const Problem& p, const std::vector<uint16_t>& all,
                const std::vector<uint16_t>& some, int m);
 
 // The long checks (checks_long.cu).
-void check_determinism(int runs, const Tuning& tuning, int m);
+void check_determinism(int runs, const Shape& shape, int m, const Tuning& tuning, bool quantise);
 void check_many_tokens();
 void check_full_shapes(CublasLt* cublaslt);
 

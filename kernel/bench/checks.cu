@@ -319,11 +319,15 @@ int run_checks(const CheckOptions& options) {
   check_many_tokens();
   if (options.full_shapes) check_full_shapes(options.cublaslt);
   if (options.determinism_runs > 0) {
-    check_determinism(options.determinism_runs, {}, 8);
-    check_determinism(options.determinism_runs, {}, 16);  // few token stages, halves of K
-    check_determinism(std::min(options.determinism_runs, 1000), with_tile(0, true), 8);
-    check_determinism(options.determinism_runs, {}, 64);
-    check_determinism(options.determinism_runs, {}, 128);
+    // M = 16: few token stages, halves of K. Down's CTAs share tiles at every M.
+    const Shape &attn_out = kShapes[kAttnOut], &down = kShapes[kDown];
+    for (int m : {8, 16, 64, 128}) {
+      check_determinism(options.determinism_runs, attn_out, m, {}, false);
+      check_determinism(options.determinism_runs, down, m, {}, false);
+    }
+    check_determinism(options.determinism_runs, attn_out, 8, with_tile(0, true), false);
+    for (const Shape* shape : {&attn_out, &down})
+      check_determinism(options.determinism_runs, *shape, 8, {}, true);
   }
   if (take_launch_count() >= 0) {
     Problem p(8, 256, 256);

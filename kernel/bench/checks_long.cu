@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cstdio>
+#include <random>
 #include <string>
 
 #include "kernel/bench/check_tools.h"
 #include "kernel/bench/workload.h"
+#include "kernel/numerics.h"
 
 namespace hotproof::kernel::bench {
 namespace {
@@ -60,14 +62,18 @@ bool same_rows(const Problem& p, const std::vector<uint16_t>& all,
 
 // Thousands of runs on two streams at once, beside a kernel that hogs memory, with partial sums
 // poisoned in between, as launches and as a graph; every run compared on the device.
-void check_determinism(int runs, const Tuning& tuning, int m) {
-  constexpr int kN = 5120, kK = 6144, kStreams = 2;
+void check_determinism(int runs, const Shape& shape, int m, const Tuning& tuning, bool quantise) {
+  constexpr int kStreams = 2;
   constexpr size_t kWorkspaceBytes = 24 << 20;
-  Problem p(m, kN, kK);
+  Problem p(m, shape.n, shape.k);
   p.fill_random(33);
   p.upload();
-  const auto want = p.run(m, tuning);
-  const DeviceBuffer<uint16_t> want_device(want);
+  std::vector<uint16_t> x(static_cast<size_t>(m) * shape.k);
+  std::mt19937 random(34);
+  std::normal_distribution<float> normal(0, 3);
+  for (uint16_t& v : x) v = float_to_bf16(normal(random));
+  const DeviceBuffer<uint16_t> device_x(x);
+  const DeviceBuffer<uint16_t> want(static_cast<size_t>(m) * p.ldd());
   DeviceBuffer<unsigned long long> different(1);
   different.fill_bytes(0);
   DeviceBuffer<uint32_t> scratch(64 << 20);
@@ -82,16 +88,26 @@ void check_determinism(int runs, const Tuning& tuning, int m) {
     HOTPROOF_CHECK(
         hotproof_fp8_gemm_init_workspace(workspaces.back().get(), kWorkspaceBytes, stream));
   }
-  const auto enqueue = [&](int s) {
+  const auto args_on = [&](int s, uint16_t* d) {
     hotproof_fp8_gemm_args args = p.args(m);
+    if (quantise) {
+      args.a = device_x.get();
+      args.lda = shape.k;
+    }
     args.workspace = workspaces[s].get();
     args.workspace_bytes = workspaces[s].size();
-    args.d = outputs[s].get();
+    args.d = d;
+    return args;
+  };
+  HOTPROOF_CHECK(launch(args_on(0, want.get()), streams[0], quantise, tuning, Mutation::kNone));
+  HOTPROOF_CHECK(cudaDeviceSynchronize());
+  const auto enqueue = [&](int s) {
     HOTPROOF_CHECK(cudaMemsetAsync(outputs[s].get(), 0xff, outputs[s].size() * 2, streams[s]));
     HOTPROOF_CHECK(cudaMemsetAsync(workspaces[s].get() + kControlBytes, 0xff,
                                    workspaces[s].size() - kControlBytes, streams[s]));
-    HOTPROOF_CHECK(launch(args, streams[s], false, tuning, Mutation::kNone));
-    count_different(outputs[s].get(), want_device.get(), want.size(), different.get(), streams[s]);
+    HOTPROOF_CHECK(
+        launch(args_on(s, outputs[s].get()), streams[s], quantise, tuning, Mutation::kNone));
+    count_different(outputs[s].get(), want.get(), want.size(), different.get(), streams[s]);
   };
   std::vector<Graph> graphs;
   for (int s = 0; s < kStreams; ++s) {
@@ -122,7 +138,8 @@ void check_determinism(int runs, const Tuning& tuning, int m) {
         cudaMemcpy(control.data(), workspace.get(), kControlBytes, cudaMemcpyDeviceToHost));
     zero &= std::all_of(control.begin(), control.end(), [](uint8_t b) { return b == 0; });
   }
-  report("determinism under load, " + std::string(tuning.shared == 1 ? "shared tiles" : "default") +
+  report("determinism under load, " + std::string(shape.name) +
+             (tuning.shared == 1 ? ", shared tiles" : "") + (quantise ? ", bf16 A" : "") +
              ", M = " + std::to_string(m) + ", " + std::to_string(done) + " runs on 2 streams",
          count == 0 && zero,
          count ? std::to_string(count) + " words differ" : (zero ? "" : "tickets are not zero"));

@@ -1,6 +1,6 @@
 #!/bin/bash
 # evidence.sh BIN OUT: on an H100 or H200, everything that docs/FP8_GEMM.md rests on, about 6 minutes.
-# BIN holds fp8_gemm_bench and libhotproof_fp8_gemm.so. OUT gets check.txt, forward_m8.json, all_m.json, sanitizer_*.txt and,
+# BIN holds fp8_gemm_bench, fp8_gemm_bench_counted and libhotproof_fp8_gemm.so. OUT gets check.txt, counted.txt, forward_m8.json, all_m.json, sanitizer_*.txt and,
 # where python3 has torch, baselines.json. Exit code 1 if a check fails or a part could not be run.
 set -u -o pipefail
 [ $# -eq 2 ] || { sed -n '2,4s/^# \{0,1\}//p' "$0"; exit 2; }
@@ -12,7 +12,8 @@ part() {  # NAME LIMIT_S COMMAND...: its output goes to NAME.txt
   timeout "$limit_s" "$@" >"$name.txt" 2>&1 || { status=$?; failed=1; }
   echo "$name: exit code $status, $((SECONDS - begin)) s"
 }
-part check 120 "$bin/fp8_gemm_bench" --parts check --determinism 10000
+part check 150 "$bin/fp8_gemm_bench" --parts check --determinism 10000
+part counted 60 "$bin/fp8_gemm_bench_counted" --parts check --quick --determinism 100
 part forward 90 "$bin/fp8_gemm_bench" --parts forward,sandwich --replays 200 --json "$PWD/forward_m8.json"
 part shapes 120 "$bin/fp8_gemm_bench" --parts shapes --replays 200 --json "$PWD/all_m.json"
 for tool in memcheck initcheck synccheck racecheck; do
