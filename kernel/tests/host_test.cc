@@ -1,0 +1,165 @@
+// What the library does on the host, on a CUDA runtime that is made up here: which GPUs it refuses,
+// and that it then launches nothing.
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "kernel/fp8_gemm.h"
+
+namespace {
+
+int major_version = 9, minor_version = 0;
+int launches = 0;
+
+CUresult EncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+                     const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
+                     CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+void** __cudaRegisterFatBinary(void*) {
+  static void* handle = nullptr;
+  return &handle;
+}
+void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaUnregisterFatBinary(void**) {}
+void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*,
+                            dim3*, int*) {}
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  *kernel = static_cast<cudaKernel_t>(const_cast<void*>(function));
+  return cudaSuccess;
+}
+cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, size_t, cudaStream_t) {
+  ++launches;
+  return cudaSuccess;
+}
+unsigned __cudaPopCallConfiguration(dim3*, dim3*, size_t*, void*) { return 0; }
+
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  switch (attribute) {
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = major_version;
+      break;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = minor_version;
+      break;
+    case cudaDevAttrMultiProcessorCount:
+      *value = 132;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      *value = 228 << 10;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = 227 << 10;
+      break;
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      *value = 1 << 10;
+      break;
+    default:
+      return cudaErrorInvalidValue;
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
+cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** address, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult* found) {
+  *address = reinterpret_cast<void*>(&EncodeTiled);
+  *found = cudaDriverEntryPointSuccess;
+  return cudaSuccess;
+}
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**) {
+  ++launches;
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void*, int, size_t, cudaStream_t) { return cudaSuccess; }
+
+}  // extern "C"
+
+namespace {
+
+// Nothing looks behind these pointers.
+void* Somewhere(uintptr_t place) { return reinterpret_cast<void*>(place << 20); }
+
+// Row-major A and scales, weights of the attention output.
+hotproof_fp8_gemm_args Arguments() {
+  hotproof_fp8_gemm_args args = {};
+  args.m = 8;
+  args.n = 5120;
+  args.k = 6144;
+  args.a = Somewhere(1);
+  args.lda = args.k;
+  args.a_scale = static_cast<float*>(Somewhere(2));
+  args.a_scale_stride_m = args.k / 128;
+  args.a_scale_stride_k = 1;
+  args.b = Somewhere(3);
+  args.ldb = args.k;
+  args.b_scale = static_cast<float*>(Somewhere(40));
+  args.b_scale_stride_n = args.k / 128;
+  args.b_scale_stride_k = 1;
+  args.d = Somewhere(41);
+  args.ldd = args.n;
+  args.workspace = Somewhere(42);
+  args.workspace_bytes = 24 << 20;
+  return args;
+}
+
+// One call of each entry point that launches.
+void ExpectFromEach(hotproof_status want, int want_launches) {
+  launches = 0;
+  const hotproof_fp8_gemm_args args = Arguments();
+  EXPECT_EQ(hotproof_fp8_gemm(&args, nullptr), want);
+  EXPECT_EQ(hotproof_fp8_gemm_bf16(&args, nullptr), want);
+  EXPECT_EQ(hotproof_quantize_1x128(8, 6144, args.a, 6144, Somewhere(5), 6144,
+                                    static_cast<float*>(Somewhere(6)), 48, 1, 0, nullptr),
+            want);
+  EXPECT_EQ(launches, want_launches);
+}
+
+TEST(Host, LaunchesOneKernelACallOnHopper) {
+  major_version = 9, minor_version = 0;
+  ExpectFromEach(HOTPROOF_OK, 3);
+  size_t bytes = 0;
+  EXPECT_EQ(hotproof_fp8_gemm_workspace(8, 5120, 17408, &bytes, nullptr), HOTPROOF_OK);
+  EXPECT_GT(bytes, 65536u);  // CTAs share tiles
+}
+
+TEST(Host, RefusesEveryOtherGpuAndLaunchesNothing) {
+  for (const auto& [major, minor] : {std::pair{7, 5}, {8, 0}, {8, 9}, {9, 1}, {10, 0}, {12, 0}}) {
+    SCOPED_TRACE(testing::Message() << "compute capability " << major << "." << minor);
+    major_version = major, minor_version = minor;
+    ExpectFromEach(HOTPROOF_UNSUPPORTED_DEVICE, 0);
+    size_t bytes = 12345;
+    EXPECT_EQ(hotproof_fp8_gemm_workspace(8, 5120, 17408, &bytes, nullptr),
+              HOTPROOF_UNSUPPORTED_DEVICE);
+    EXPECT_EQ(bytes, 12345u);
+  }
+}
+
+TEST(Host, RefusesASmallWorkspaceAndLaunchesNothing) {
+  major_version = 9, minor_version = 0;
+  hotproof_fp8_gemm_args args = Arguments();
+  args.n = 5120;
+  args.k = 17408;
+  args.lda = args.ldb = args.k;
+  launches = 0;
+  args.workspace_bytes = 65536;
+  EXPECT_EQ(hotproof_fp8_gemm(&args, nullptr), HOTPROOF_WORKSPACE_TOO_SMALL);
+  args.workspace = nullptr;
+  EXPECT_EQ(hotproof_fp8_gemm(&args, nullptr), HOTPROOF_WORKSPACE_TOO_SMALL);
+  EXPECT_EQ(launches, 0);
+}
+
+}  // namespace
