@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzers/hot_path.h"
 #include "analyzers/number.h"
+#include "analyzers/operands.h"
 #include "analyzers/rows.h"
 
 namespace hotproof::analyzers {
@@ -152,10 +153,12 @@ report::Change ShapeOf(const report::Gemm& row) {
   return change;
 }
 
-std::string ShapeKey(const report::Gemm& row) {
+// Operands as the kernel's name has them: what else tells them may have been seen in one run alone.
+std::string ShapeKey(const report::Gemm& row, const catalog::KernelClass& kernel) {
   const report::Change shape = ShapeOf(row);
+  const std::string operands = Text(Operands{kernel.a_dtype, kernel.b_dtype, "", kernel.scaling});
   return absl::StrCat(shape.m(), "\x1f", shape.n(), "\x1f", shape.k(), "\x1f", shape.batch(),
-                      "\x1f", shape.operands(), "\x1f", shape.kernel());
+                      "\x1f", operands, "\x1f", shape.kernel());
 }
 
 class Comparer {
@@ -262,6 +265,9 @@ class Comparer {
     const auto gemm = [&](uint32_t site) {
       return site != 0 && index.kind_of_site(site) == catalog::Kind::kGemm;
     };
+    const auto class_of = [&](uint32_t site) -> const catalog::KernelClass& {
+      return index.kernel(index.kernel_of_site(site)).kernel_class;
+    };
     std::vector<report::Gemm> rows(index.site_count());
     for (uint32_t site = 1; site < index.site_count(); ++site) {
       if (gemm(site)) rows[site] = GemmOf(process, site);
@@ -269,7 +275,9 @@ class Comparer {
     using Key = std::optional<std::string>;
     gemms_.Add(
         side, process,
-        [&](uint32_t site) { return gemm(site) ? Key(ShapeKey(rows[site])) : Key(); },
+        [&](uint32_t site) {
+          return gemm(site) ? Key(ShapeKey(rows[site], class_of(site))) : Key();
+        },
         [&](uint32_t site) { return ShapeOf(rows[site]); });
     paths_.Add(
         side, process, [&](uint32_t site) { return gemm(site) ? Key(rows[site].path()) : Key(); },

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "analyzers/library_calls.h"
 #include "analyzers/loss_table.h"
 #include "analyzers/number.h"
 
@@ -13,17 +15,6 @@ namespace hotproof::analyzers {
 namespace {
 
 std::string DimText(std::optional<uint32_t> dim) { return dim ? absl::StrCat(*dim) : "?"; }
-
-// "e4m3 block", "bf16 x e4m3 group", "bf16".
-std::string OperandsOf(const catalog::KernelClass& kernel_class) {
-  std::string operands = kernel_class.a_dtype;
-  if (kernel_class.b_dtype != kernel_class.a_dtype)
-    absl::StrAppend(&operands, " x ", kernel_class.b_dtype);
-  if (!kernel_class.scaling.empty() && kernel_class.scaling != "none") {
-    absl::StrAppend(&operands, " ", kernel_class.scaling);
-  }
-  return operands;
-}
 
 std::string LibraryOf(const TraceIndex& index, uint32_t site) {
   const std::string& library = index.tables().sites[site].launching_library();
@@ -53,6 +44,8 @@ std::string KeyOf(const ProcessAnalysis& process, uint32_t site) {
 double ElementBytes(const std::string& dtype) {
   if (dtype == "bf16" || dtype == "fp16") return 2;
   if (dtype == "fp32" || dtype == "tf32") return 4;
+  if (dtype == "fp64" || dtype == "cfp32") return 8;
+  if (dtype == "cfp64") return 16;
   if (dtype == "e4m3" || dtype == "e5m2" || dtype == "int8") return 1;
   if (dtype == "e2m1" || dtype == "int4") return 0.5;
   return 0;
@@ -68,6 +61,14 @@ std::vector<std::string> HiddenOf(const report::Gemm& row) {
     rest.erase(0, next + 1);
   }
   return hidden;
+}
+
+void SetOperands(const Operands& operands, report::Gemm* row) {
+  row->set_a_dtype(operands.a);
+  row->set_b_dtype(operands.b);
+  row->set_d_dtype(operands.d);
+  row->set_scaling(operands.scaling);
+  row->set_operands(Text(operands));
 }
 
 void TellApart(report::Report* report) {
@@ -112,10 +113,7 @@ report::Gemm GemmOf(const ProcessAnalysis& process, uint32_t site) {
   row.set_provenance(std::string(ProvenanceName(shape.provenance)));
   row.set_path(std::string(catalog::PathName(kernel_class.path)));
   row.set_kernel(kernel.canonical);
-  row.set_a_dtype(kernel_class.a_dtype);
-  row.set_b_dtype(kernel_class.b_dtype);
-  row.set_scaling(kernel_class.scaling);
-  row.set_operands(OperandsOf(kernel_class));
+  SetOperands(OperandsOf(index, site), &row);
   row.set_tile(kernel_class.tile);
   row.set_arch(kernel_class.arch);
   const std::string architecture = ArchitectureFlag(process, kernel);
@@ -134,16 +132,55 @@ std::vector<uint32_t> HotPath::RowsOfSites(const ProcessAnalysis& process) {
   for (uint32_t site = 1; site < index.site_count(); ++site) {
     if (index.kind_of_site(site) != catalog::Kind::kGemm) continue;
     const uint32_t row = rows_.RowOf(KeyOf(process, site));
-    if (row == info_.size()) info_.push_back({&process, site, {}, {}, false});
+    if (row == info_.size()) info_.push_back({&process, site, {}, {}, false, {}, {}});
+    Add(OperandsOf(index, site), &info_[row].operands);
     row_of_site[site] = row;
   }
   return row_of_site;
+}
+
+void HotPath::AddCalls(const ProcessAnalysis& process, const std::vector<uint32_t>& row_of_site) {
+  const TraceIndex& index = *process.index;
+  std::vector<uint64_t> launches(index.site_count(), 0);
+  for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
+    launches[index.site_of_slot(slot)] += LaunchesIn(process, slot, phase_);
+  }
+  std::vector<uint32_t> known(index.site_count() + 1, kNoCall);  // by the index's number of a call
+  for (uint32_t site = 1; site < index.site_count(); ++site) {
+    const uint32_t number = index.call_of_site(site);
+    if (row_of_site[site] == kNoRow || number == 0) continue;
+    if (known[number] == kNoCall) {
+      report::Call call = DescribeCall(index.tables().sites[site].library_call());
+      const auto next = static_cast<uint32_t>(calls_.size());
+      const auto [at, is_new] = call_by_text_.try_emplace(call.text(), next);
+      if (is_new) calls_.push_back(std::move(call));
+      known[number] = at->second;
+    }
+    info_[row_of_site[site]].launches_by_call[known[number]] += launches[site];
+  }
+}
+
+void HotPath::SetCalls(const Row& info, report::Gemm* row) const {
+  for (const auto& [number, launches] : info.launches_by_call) {
+    report::Call* call = row->add_calls();
+    *call = calls_[number];
+    call->set_launches(Number(launches));
+  }
+  std::sort(row->mutable_calls()->begin(), row->mutable_calls()->end(),
+            [](const auto& a, const auto& b) {
+              return std::tuple(-a.launches(), a.text()) < std::tuple(-b.launches(), b.text());
+            });
+  if (row->calls().empty()) return;
+  std::string text = row->calls(0).text();
+  if (row->calls_size() > 1) absl::StrAppend(&text, " (and ", row->calls_size() - 1, " more)");
+  row->set_call(text);
 }
 
 void HotPath::Merge(const ProcessAnalysis& process) {
   const std::vector<uint32_t> row_of_site = RowsOfSites(process);
   rows_.Add(process, row_of_site, phase_);
   AddHelpers(process, row_of_site);
+  AddCalls(process, row_of_site);
   for (const trace::Device& device : process.header().devices()) {
     // Double data rate: two transfers a clock.
     const double peak = 2.0 * device.memory_clock_khz() * 1e3 * device.memory_bus_bits() / 8 / 1e9;
@@ -237,6 +274,8 @@ void HotPath::Finish(uint64_t all_exclusive_ns, report::Report* report) const {
     const RowSums& sums = rows_.sums(index);
     report::Gemm* row = report->add_gemms();
     *row = GemmOf(*info_[index].process, info_[index].site);
+    SetOperands(info_[index].operands, row);
+    SetCalls(info_[index], row);
     FillRow(sums, all_exclusive_ns, row);
     row->set_captured_nodes(Number(sums.captured_nodes));
     row->set_eager_launches(Number(sums.eager_launches));
