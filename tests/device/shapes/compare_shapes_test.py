@@ -74,6 +74,43 @@ class CompareShapes(unittest.TestCase):
         self.assertIn("unknown shape", sentences(lambda rows: rows.append({**row, "launches": 13}), asked))
         self.assertIn("g: 12 launches not recorded", sentences(asked=asked))
 
+    def test_what_else_was_asked_for(self):
+        call = {"entryPoint": "cublasLtMatmul", "computeType": "32F", "epilogue": "BIAS", "aScaleMode": "SCALAR_32F",
+                "bScaleMode": "SCALAR_32F"}
+        asked = [{"library": "lt", "paths": ["cublaslt"], "m": 8, "n": 96, "k": 512, "batch": 1, "launches": 600,
+                  "captured": 150, "a": "e5m2", "b": "e4m3", "d": "bf16", "scaling": "tensor",
+                  "launchers": ["libcublasLt.so.13"], "calls": [call]}]
+        said = {**call, "aDtype": "e4m3", "bDtype": "e5m2", "dDtype": "bf16", "launches": 600}
+        row = {"m": 8, "n": 96, "k": 512, "path": "cublaslt", "kernel": "k", "launches": 600, "eagerLaunches": 450,
+               "capturedNodes": 1, "aDtype": "e5m2", "bDtype": "e4m3", "dDtype": "bf16", "scaling": "tensor",
+               "library": "libcublasLt.so.13", "calls": [said]}
+
+        def verdict(of_call=None, asked_too=None, **change):
+            rows = [{**row, **change}]
+            if of_call:
+                rows[0]["calls"] = [{**said, **of_call}]
+            return " ".join(compare_shapes.verdict(*compare_shapes.compare([{**asked[0], **(asked_too or {})}],
+                                                                           {"gemms": rows})))
+        self.assertEqual("", verdict())
+        self.assertIn("lt: 600 launches with another A", verdict(aDtype="e4m3"))
+        self.assertIn("another B", verdict(bDtype="bf16"))
+        self.assertIn("another D", verdict(dDtype="fp16"))
+        self.assertIn("lt: 600 launches whose D is unknown", verdict(dDtype=""))
+        self.assertIn("another scaling", verdict(scaling="block"))
+        self.assertIn("scaling is unknown", verdict(scaling="tensor or token_channel"))
+        self.assertIn("another scaling", verdict(scaling="block or token_channel"))
+        self.assertIn("another library", verdict(library="libtorch.so"))
+        self.assertIn("library is unknown", verdict(library=""))
+        self.assertIn("another captured", verdict(eagerLaunches=600))
+        self.assertEqual("", verdict({"entryPoint": "cublasLtMatmul_64"}))
+        for change in ({"entryPoint": "cublasGemmEx"}, {"epilogue": "DEFAULT"}, {"bScaleMode": "OUTER_VEC_32F"},
+                       {"computeType": "16F"}, {"aDtype": "e5m2"}):
+            self.assertIn("another call", verdict(change), change)
+        self.assertIn("lt: 600 launches whose call is unknown", verdict(calls=[]))
+        self.assertIn("lt: 200 launches whose call is unknown", verdict({"launches": 400}))
+        self.assertIn("another call", verdict(asked_too={"calls": []}))
+        self.assertEqual("", verdict(asked_too={"calls": []}, calls=[]))
+
     def test_nothing(self):
         self.assertIn("nothing was asked for", sentences(asked=[]))
 

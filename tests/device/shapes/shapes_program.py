@@ -15,7 +15,7 @@ import sys
 import torch
 
 import more_shapes
-from asking import BF16, CUBLAS, E4M3, Asked, randn
+from asking import BF16, BLOCKS, CUBLAS, E4M3, ROWS, Asked, matmul, plain_call, product, randn
 
 
 def cublas(asked):
@@ -24,34 +24,43 @@ def cublas(asked):
         for m, n, k in asked.shapes(60, n_step=1 if dtype == torch.float32 else 3, k_step=1):
             a, b = randn(m, k, dtype=dtype), randn(n, k, dtype=dtype)
             a_t, b_t = randn(k, m, dtype=dtype), randn(k, n, dtype=dtype)
-            call = [lambda: a @ b.t(), lambda: a @ b_t, lambda: a_t.t() @ b.t(),
-                    lambda: a_t.t() @ b_t][asked.random.randrange(4)]
-            asked.launch(f"cublas {dtype}", CUBLAS, m, n, k, call)
+            multiply = [lambda: a @ b.t(), lambda: a @ b_t, lambda: a_t.t() @ b.t(),
+                        lambda: a_t.t() @ b_t][asked.random.randrange(4)]
+            asked.launch(f"cublas {dtype}", CUBLAS, m, n, k, multiply,
+                         what=product(dtype, launchers="libcublas", calls=[plain_call(dtype)]))
     for m, n, k in asked.shapes(60, n_step=8, k_step=8, max_m=256, n_steps=32, k_steps=32):
         batch = asked.random.randint(2, 48)
         a, b = randn(batch, m, k), randn(batch, k, n)
-        asked.launch("cublas batched", CUBLAS, m, n, k, lambda: torch.bmm(a, b), batch)
+        asked.launch("cublas batched", CUBLAS, m, n, k, lambda: torch.bmm(a, b), batch,
+                     what=product(BF16, launchers="libcublas", calls=[plain_call(BF16, batched=True)]))
     for m, n, k in asked.shapes(45, n_step=8, k_step=8192, max_m=16, n_steps=24, k_steps=4):
         a, b = randn(m, k), randn(n, k)
-        asked.launch("cublas split K", CUBLAS, m, n, k, lambda: a @ b.t())
+        asked.launch("cublas split K", CUBLAS, m, n, k, lambda: a @ b.t(),
+                     what=product(BF16, launchers="libcublas", calls=[plain_call(BF16)]))
 
 
 def cublaslt(asked):
     """Bias epilogues, FP8 with tensor-wise and block scales."""
     for m, n, k in asked.shapes(50, n_step=8, k_step=8):
         a, b, bias = randn(m, k), randn(n, k), randn(n)
-        asked.launch("cublaslt bias", CUBLAS, m, n, k, lambda: torch.addmm(bias, a, b.t()))
+        # Of one row torch may add the bias otherwise.
+        calls = [matmul("BIAS")] + [plain_call(BF16)] * (m == 1)
+        asked.launch("cublaslt bias", CUBLAS, m, n, k, lambda: torch.addmm(bias, a, b.t()),
+                     what=product(BF16, launchers="libcublas", calls=calls))
     one = torch.ones((), device="cuda")
     for m, n, k in asked.shapes(50, n_step=16, k_step=16):
         a, b = randn(m, k, dtype=E4M3), randn(n, k, dtype=E4M3)
         asked.launch("cublaslt tensor-wise", CUBLAS, m, n, k,
-                     lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=BF16))
+                     lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=BF16),
+                     what=product(E4M3, d=BF16, scaling="tensor", launchers="libcublas", calls=[matmul()]))
     for m, n, k in asked.shapes(50, n_step=128, k_step=512, m_step=4, n_steps=64, k_steps=12):
         a, b = randn(m, k, dtype=E4M3), randn(n, k, dtype=E4M3)
         scale_a = torch.rand(k // 128, m, device="cuda").t()
         scale_b = torch.rand(n // 128, k // 128, device="cuda").t()
         asked.launch("cublaslt block", CUBLAS, m, n, k,
-                     lambda: torch._scaled_mm(a, b.t(), scale_a, scale_b, out_dtype=BF16))
+                     lambda: torch._scaled_mm(a, b.t(), scale_a, scale_b, out_dtype=BF16),
+                     what=product(E4M3, d=BF16, scaling="block", launchers="libcublas",
+                                  calls=[matmul(scales=BLOCKS)]))
 
 
 def torch_cutlass(asked):
@@ -59,7 +68,9 @@ def torch_cutlass(asked):
         a, b = randn(m, k, dtype=E4M3), randn(n, k, dtype=E4M3)
         rows, columns = torch.rand(m, 1, device="cuda"), torch.rand(1, n, device="cuda")
         asked.launch("torch row-wise", ["cutlass_torch"] + CUBLAS, m, n, k,
-                     lambda: torch._scaled_mm(a, b.t(), rows, columns, out_dtype=BF16))
+                     lambda: torch._scaled_mm(a, b.t(), rows, columns, out_dtype=BF16),
+                     what=product(E4M3, d=BF16, scaling="token_channel", launchers="libcublas",
+                                  calls=[matmul(scales=ROWS)]))
 
 
 def quantised(m, n, k):
@@ -72,12 +83,14 @@ def vllm_cutlass(asked):
     for m, n, k in asked.shapes(50, n_step=128, k_step=128, n_steps=64, k_steps=32):
         a, b, scale_a, scale_b = quantised(m, n, k)
         asked.launch("vllm cutlass block", ["cutlass_vllm"], m, n, k,
-                     lambda: ops.cutlass_scaled_mm(a, b.t(), scale_a, scale_b.t(), BF16))
+                     lambda: ops.cutlass_scaled_mm(a, b.t(), scale_a, scale_b.t(), BF16),
+                     what=product(E4M3, d=BF16, scaling="block", launchers="/vllm/"))
     one = torch.ones(1, device="cuda")
     for m, n, k in asked.shapes(50, n_step=16, k_step=16):
         a, b = randn(m, k, dtype=E4M3), randn(n, k, dtype=E4M3)
         asked.launch("vllm cutlass tensor-wise", ["cutlass_vllm"], m, n, k,
-                     lambda: ops.cutlass_scaled_mm(a, b.t(), one, one, BF16))
+                     lambda: ops.cutlass_scaled_mm(a, b.t(), one, one, BF16),
+                     what=product(E4M3, d=BF16, scaling="tensor", launchers="/vllm/"))
 
 
 def vllm_triton(asked):
@@ -86,7 +99,8 @@ def vllm_triton(asked):
         a, b, scale_a, scale_b = quantised(m, n, k)
         scale_a = scale_a.contiguous()
         asked.launch("vllm triton block", ["triton"], m, n, k,
-                     lambda: fp8_utils.w8a8_triton_block_scaled_mm(a, b, scale_a, scale_b, [128, 128], BF16))
+                     lambda: fp8_utils.w8a8_triton_block_scaled_mm(a, b, scale_a, scale_b, [128, 128], BF16),
+                     what=product(E4M3, d=BF16, scaling="block", launchers="triton"))
 
 
 def deep_gemm(asked):
@@ -98,15 +112,23 @@ def deep_gemm(asked):
         a, b, scale_a, scale_b = quantised(m, n, k)
         d = torch.empty(m, n, device="cuda", dtype=BF16)
         asked.launch("deep_gemm", ["deep_gemm"], m, n, k,
-                     lambda: library.fp8_gemm_nt((a, scale_a), (b, scale_b), d))
+                     lambda: library.fp8_gemm_nt((a, scale_a), (b, scale_b), d),
+                     what=product(E4M3, d=BF16, scaling="block", launchers="deep_gemm"))
 
 
-def flashinfer(asked):
+def flashinfer(asked, max_m=31, min_m=1, weights=5, per_weight=12):
+    """Below 32 rows its kernel exchanges the operands."""
     from flashinfer.gemm import fp8_blockscale_gemm_sm90
-    for m, n, k in asked.shapes_of_few_weights(5, 12, max_m=31):
+    for m, n, k in asked.shapes_of_few_weights(weights, per_weight, max_m=max_m, min_m=min_m):
         a, (_, b, _, scale_b) = randn(m, k), quantised(4, n, k)
         asked.launch("flashinfer", ["flashinfer"], m, n, k,
-                     lambda: fp8_blockscale_gemm_sm90(a, b, weight_scale=scale_b))
+                     lambda: fp8_blockscale_gemm_sm90(a, b, weight_scale=scale_b),
+                     what=product(E4M3, d=BF16, scaling="block", launchers="flashinfer"))
+
+
+def flashinfer_rows(asked):
+    """Few weights: a kernel is compiled for each, and for each tile."""
+    flashinfer(asked, max_m=4096, min_m=32, weights=3, per_weight=17)
 
 
 def ours(asked):
@@ -134,15 +156,16 @@ def ours(asked):
         args = Args(m, n, k, 0, a.data_ptr(), k, scale_a.data_ptr(), blocks, 1, b.data_ptr(), k,
                     scale_b.data_ptr(), blocks, 1, d.data_ptr(), n, workspace.data_ptr(), size.value)
 
-        def call():
+        def multiply():
             stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
             if library.hotproof_fp8_gemm(ctypes.byref(args), stream) != 0:
                 raise RuntimeError("hotproof_fp8_gemm")
-        asked.launch("hotproof", ["custom"], m, n, k, call)
+        asked.launch("hotproof", ["custom"], m, n, k, multiply,
+                     what=product(E4M3, d=BF16, scaling="block", launchers="hotproof_fp8_gemm"))
 
 
 LIBRARIES = {function.__name__: function for function in (
-    cublas, cublaslt, torch_cutlass, vllm_cutlass, vllm_triton, deep_gemm, flashinfer, ours,
+    cublas, cublaslt, torch_cutlass, vllm_cutlass, vllm_triton, deep_gemm, flashinfer, flashinfer_rows, ours,
     *more_shapes.FUNCTIONS)}
 
 
@@ -159,7 +182,7 @@ def main():
             absent += 1
             print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
     with open(sys.argv[1], "w") as out:
-        json.dump(list(asked.rows.values()), out, indent=1)
+        json.dump(asked.finished(), out, indent=1)
     return 3 if sys.argv[3:4] and absent else 0
 
 
