@@ -8,6 +8,7 @@ of two libraries in one run. m, n and k null: launches whose shape nothing on th
 import collections
 import os
 import random
+import time
 
 import torch
 
@@ -15,6 +16,9 @@ BF16, E4M3 = torch.bfloat16, torch.float8_e4m3fn
 CUBLAS = ["cublas", "cublaslt"]
 EAGER, REPLAYS = 9, 3  # launches of a shape: EAGER, and one captured that is replayed
 SHARE = float(os.environ.get("HOTPROOF_SHAPES_SHARE", "1"))  # of the shapes of each kind
+# After so many seconds no more shapes are asked for, of libraries that compile a kernel for each.
+SECONDS = float(os.environ.get("HOTPROOF_SHAPES_SECONDS", "inf"))
+BEGIN = time.monotonic()
 
 DTYPES = {torch.bfloat16: "bf16", torch.float16: "fp16", torch.float32: "fp32", torch.float64: "fp64",
           torch.complex64: "cfp32", torch.complex128: "cfp64", torch.float8_e4m3fn: "e4m3", torch.int8: "int8",
@@ -84,7 +88,7 @@ class Asked:
         for _, n, k in list(self.shapes(weights, 128, 128, n_steps=64, k_steps=32)):
             for _ in range(per_weight):
                 m = m_step * self.random.randint(-(-min_m // m_step), max_m // m_step)
-                if self.is_new(m, n, k):
+                if time.monotonic() - BEGIN < SECONDS and self.is_new(m, n, k):
                     yield m, n, k
 
     def is_new(self, m, n, k):

@@ -182,6 +182,23 @@ def vllm_more(asked):
                      what=product(torch.int8, d=BF16, scaling="token_channel", launchers="triton"))
 
 
+def vllm_scales(asked):
+    """CUTLASS with each operand scaled by a vector or by one number, by few tokens (which exchanges the operands) and
+    many. They share kernels."""
+    from vllm import _custom_ops as ops
+    for dtype in (E4M3, torch.int8):
+        for scaling in ("tensor", "token", "channel", "token_channel"):
+            for max_m in (64, 4096):
+                for m, n, k in asked.shapes(9, n_step=16, k_step=16, m_step=2, max_m=max_m):
+                    a, b = randn(m, k, dtype=dtype), randn(n, k, dtype=dtype)
+                    rows = torch.rand(m if "token" in scaling else 1, 1, device="cuda")
+                    columns = torch.rand(1, n if "channel" in scaling else 1, device="cuda")
+                    bias = randn(n) if asked.random.random() < 0.5 else None
+                    asked.launch(f"vllm cutlass {scaling} {dtype}", ["cutlass_vllm"], m, n, k,
+                                 lambda: ops.cutlass_scaled_mm(a, b.t(), rows, columns, BF16, bias),
+                                 what=product(dtype, d=BF16, scaling=scaling, launchers="/vllm/"))
+
+
 def vllm_experts(asked):
     """Router and fused down projection: their extents are compiled in. Always the same few shapes."""
     from vllm import _custom_ops as ops
@@ -240,5 +257,5 @@ def sgl(asked):
                          what=product(dtype, d=BF16, scaling="token_channel", launchers=os.path.basename(library)))
 
 
-FUNCTIONS = (orders, other_types, pointer_batches, torch_grouped, marlin, machete, vllm_more, vllm_experts,
-             deep_gemm_grouped, flashinfer_bmm, sgl)
+FUNCTIONS = (orders, other_types, pointer_batches, torch_grouped, marlin, machete, vllm_more, vllm_scales,
+             vllm_experts, deep_gemm_grouped, flashinfer_bmm, sgl)

@@ -15,7 +15,7 @@ import sys
 import torch
 
 import more_shapes
-from asking import BF16, BLOCKS, CUBLAS, E4M3, ROWS, Asked, matmul, plain_call, product, randn
+from asking import BF16, BLOCKS, CUBLAS, E4M3, EAGER, ROWS, Asked, matmul, plain_call, product, randn
 
 
 def cublas(asked):
@@ -116,19 +116,19 @@ def deep_gemm(asked):
                      what=product(E4M3, d=BF16, scaling="block", launchers="deep_gemm"))
 
 
-def flashinfer(asked, max_m=31, min_m=1, weights=5, per_weight=12):
+def flashinfer(asked, max_m=31, min_m=1, weights=5, per_weight=12, eager=EAGER):
     """Below 32 rows its kernel exchanges the operands."""
     from flashinfer.gemm import fp8_blockscale_gemm_sm90
     for m, n, k in asked.shapes_of_few_weights(weights, per_weight, max_m=max_m, min_m=min_m):
         a, (_, b, _, scale_b) = randn(m, k), quantised(4, n, k)
         asked.launch("flashinfer", ["flashinfer"], m, n, k,
-                     lambda: fp8_blockscale_gemm_sm90(a, b, weight_scale=scale_b),
+                     lambda: fp8_blockscale_gemm_sm90(a, b, weight_scale=scale_b), eager=eager,
                      what=product(E4M3, d=BF16, scaling="block", launchers="flashinfer"))
 
 
 def flashinfer_rows(asked):
     """Few weights: a kernel is compiled for each, and for each tile."""
-    flashinfer(asked, max_m=4096, min_m=32, weights=3, per_weight=17)
+    flashinfer(asked, max_m=4096, min_m=32, weights=3, per_weight=17, eager=21)
 
 
 def ours(asked):
