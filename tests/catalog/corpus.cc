@@ -8,8 +8,7 @@
 namespace hotproof::catalog {
 namespace {
 
-// The table's rows without its header; exits if the file isn't there, for no test means anything
-// then.
+// The table's rows without its header; exits if there are none, for no test means anything then.
 std::vector<std::vector<std::string>> ReadTable(const std::string& name, size_t columns) {
   const std::string path = std::string(HOTPROOF_SOURCE_DIR) + "/tests/golden/" + name;
   std::ifstream file(path);
@@ -30,6 +29,10 @@ std::vector<std::vector<std::string>> ReadTable(const std::string& name, size_t 
     }
     fields.resize(columns);
     rows.push_back(std::move(fields));
+  }
+  if (rows.empty()) {
+    std::cerr << path << " has no row\n";
+    std::exit(1);
   }
   return rows;
 }

@@ -149,6 +149,8 @@ def compare(recorded_path, made_path):
     recorded, made = Log(recorded_path), Log(made_path)
     out = []
     a, b = callbacks(recorded), callbacks(made)
+    if not any(a):
+        out.append("no callback is recorded: there is nothing to compare")
     if len(a) != len(b):
         out.append(f"threads with callbacks: {len(a)} recorded, {len(b)} made")
     several = len(a) > 2

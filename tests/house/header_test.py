@@ -88,7 +88,10 @@ def main():
     errors, alone, count = [], [], 0
     for room in sys.argv[3:]:
         command = room_command(room, commands)
-        for path in sorted((source / room).rglob("*.h")):
+        headers = sorted((source / room).rglob("*.h"))
+        if not headers:
+            errors.append(f"no headers below {source / room}")
+        for path in headers:
             header = path.relative_to(source)
             count += 1
             if "#pragma once" not in path.read_text():
@@ -99,8 +102,6 @@ def main():
                 alone.append((header, command))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         errors += filter(None, pool.map(lambda job: compile_alone(job[0], source, job[1]), alone))
-    if count == 0:
-        sys.exit(f"no headers below {source}")
     print("\n".join(errors))
     print(f"{count} headers, {len(alone)} compiled alone, {len(errors)} errors")
     sys.exit(1 if errors else 0)

@@ -84,7 +84,10 @@ def main(dump_trace, make_trace, build, source):
             else:
                 os.remove(os.path.join(folder, f"a.{gone:06}.hps"))
             check(f"{gone} files gone", path)
-    for path in sorted(glob.glob(os.path.join(source, "examples", "**", "*.hpt"), recursive=True)):
+    shipped = sorted(glob.glob(os.path.join(source, "examples", "**", "*.hpt"), recursive=True))
+    if not shipped:
+        sys.exit(f"no trace below {source}/examples")
+    for path in shipped:
         check(os.path.relpath(path, source), path)
 
 

@@ -149,7 +149,7 @@ def explain(raw, kept):
 
 
 def compare(trace_path, log_path):
-    """(lines to print, whether equal)."""
+    """(lines to print, whether equal, how many records and launch calls were held against each other)."""
     trace, log = second_reader_rotation.Trace(trace_path), records.Log(log_path)
     raw = list(raw_rows(log))
     kept, listed = trace_rows(trace)
@@ -172,6 +172,7 @@ def compare(trace_path, log_path):
         equal = False
         lines.append(f"  launches differ: {len(asked)} asked, {len(listed)} listed; first of each "
                      f"alone: {sorted(set(asked) - set(listed))[:3]} {sorted(set(listed) - set(asked))[:3]}")
+    evidence = len(raw) + len(asked)
     raw, kept = (collections.Counter(rows(side)) for rows, side in
                  ((operations.raw_rows, log), (operations.trace_rows, trace)))
     kinds = collections.Counter(row[0] for row in raw.elements())
@@ -184,7 +185,7 @@ def compare(trace_path, log_path):
     if trace.issues:
         equal = False
         lines.append(f"  the trace is damaged: {trace.issues}")
-    return lines + ["  equal" if equal else "  NOT EQUAL"], equal
+    return lines + ["  equal" if equal else "  NOT EQUAL"], equal, evidence
 
 
 def main():
@@ -203,16 +204,24 @@ def main():
     if not traces:
         print("differential: no trace", file=sys.stderr)
         return 2
-    all_equal = True
+    all_equal, compared = True, 0
     for path in traces:
         pid = second_reader.Trace(path).header.get("pid")
         if pid not in logs:
             print(f"{path}: no log of process {pid}")
             all_equal = False
             continue
-        lines, equal = compare(path, logs[pid])
+        lines, equal, evidence = compare(path, logs.pop(pid))
+        compared += evidence
         print("\n".join(lines))
         all_equal &= equal
+    for pid, path in sorted(logs.items()):
+        if asked_by_callbacks(records.Log(path)):
+            print(f"{path}: process {pid} launched and left no trace")
+            all_equal = False
+    if compared == 0:
+        print("nothing was recorded and nothing launched: there was nothing to compare")
+        all_equal = False
     return 0 if all_equal else 1
 
 

@@ -41,7 +41,10 @@ def main():
         subprocess.run([os.path.join(HERE, "run_differential.sh"), bin_dir, out], env=environment,
                        check=True, timeout=300)
         bad = 0
-        for run in sorted(glob.glob(os.path.join(out, "*"))):
+        runs = sorted(glob.glob(os.path.join(out, "*")))
+        if len(runs) < 19:
+            sys.exit(f"only {len(runs)} runs")
+        for run in runs:
             print(os.path.basename(run), flush=True)
             bad += subprocess.run(differential + [run + "/traces", run + "/logs"]).returncode != 0
         if bad:
