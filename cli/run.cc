@@ -21,6 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "cli/child.h"
+#include "cli/left_behind.h"
 #include "cli/manifest.h"
 #include "cli/option_checks.h"
 #include "cli/process_stat.h"
@@ -41,7 +42,6 @@ constexpr int kUsageError = 2;
 constexpr int kNotStarted = 127;
 constexpr int kPollMs = 50;
 constexpr uint64_t kMostSeconds = 1'000'000'000;  // their nanoseconds fit into 64 bits
-constexpr std::chrono::seconds kDescendantsDeadline(10);
 constexpr std::chrono::seconds kManifestPeriod(1);
 
 struct Options {
@@ -193,12 +193,11 @@ class Run {
       Look();
     }
     // Others may outlive the command, and the tracer in them may still be writing.
-    const Clock::time_point deadline = Clock::now() + kDescendantsDeadline;
-    Look();
-    while (!tree_.alive().empty() && Clock::now() < deadline && !child_.asked_to_stop()) {
-      child_.Wait(kPollMs);
+    const auto look = [this] {
       Look();
-    }
+      return !tree_.alive().empty() && !child_.asked_to_stop();
+    };
+    waited_in_vain_ = WaitForLeftBehind(look, Clock::now, [this] { child_.Wait(kPollMs); });
     Finish(child_.exit_code());
     PrintError(Summary());
     return child_.exit_code();
@@ -255,7 +254,10 @@ class Run {
                       " (see 'hotproof doctor')");
     }
     if (manifest_.alive_pids_size() > 0) {
-      absl::StrAppend(&text, "; still running: ", absl::StrJoin(manifest_.alive_pids(), " "));
+      absl::StrAppend(
+          &text, "; still running",
+          waited_in_vain_ ? absl::StrCat(" after ", kMostWaitForLeftBehind.count(), " s") : "",
+          ": ", absl::StrJoin(manifest_.alive_pids(), " "));
     }
     if (manifest_error_ != 0) {
       absl::StrAppend(&text, "; the manifest is incomplete: ", std::strerror(manifest_error_));
@@ -285,6 +287,7 @@ class Run {
   Child child_;
   Clock::time_point next_manifest_ = Clock::now() + kManifestPeriod;
   bool changed_ = false;
+  bool waited_in_vain_ = false;  // for processes that outlived the command
   int manifest_error_ = 0;
 };
 

@@ -227,29 +227,29 @@ class Descendants(RunTest):
         self.assertEqual(self.manifest()["alivePids"], [])
         self.assertNotIn(b"still running", stderr)
 
-    def test_those_alive_after_ten_seconds_are_listed(self):
+    # That it is ten seconds: left_behind_test.cc, by a clock of its own.
+    def test_those_that_stay_are_listed_when_the_time_is_over(self):
         pid_file = self.root / "pid"
-        started = time.monotonic()
-        process = self.start("sh", "-c", f"setsid sleep 60 >/dev/null 2>&1 & echo $! >{pid_file}")
-        _, stderr = process.communicate(timeout=40)
-        seconds = time.monotonic() - started
+        process = self.start("sh", "-c", f"setsid sleep 600 >/dev/null 2>&1 & echo $! >{pid_file}")
+        _, stderr = process.communicate(timeout=120)
         pid = int(pid_file.read_text())
         os.kill(pid, signal.SIGKILL)
         self.assertEqual(process.returncode, 0)
-        self.assertGreater(seconds, 9.5)
-        self.assertLess(seconds, 20)
         self.assertEqual(self.manifest()["alivePids"], [pid])
-        self.assertIn(f"still running: {pid}".encode(), stderr)
+        self.assertIn(f"still running after 10 s: {pid}\n".encode(), stderr)
 
     def test_a_signal_ends_the_waiting(self):
         pid_file = self.root / "pid"
-        process = self.start("sh", "-c", f"setsid sleep 60 >/dev/null 2>&1 & echo $! >{pid_file}")
+        process = self.start("sh", "-c", f"setsid sleep 600 >/dev/null 2>&1 & echo $! >{pid_file}")
         wait_for(lambda: pid_file.exists() and pid_file.read_text(), "the orphan")
         time.sleep(0.3)
         process.terminate()
-        self.assertEqual(process.wait(5), 0)
-        process.communicate()
-        os.kill(int(pid_file.read_text()), signal.SIGKILL)
+        _, stderr = process.communicate(timeout=120)
+        pid = int(pid_file.read_text())
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(process.returncode, 0)
+        # Not "after 10 s": the time was not over.
+        self.assertIn(f"still running: {pid}\n".encode(), stderr)
 
     def test_grandchildren_and_what_they_exec_are_seen(self):
         ready = self.root / "ready"
