@@ -165,10 +165,16 @@ void AddCounterFindings(const TraceIndex& index, bool damaged, bool file_useless
   findings.AddIf(unattributed, Finding::kUnattributedNodes);
 }
 
+uint64_t RecordedByHeads(const trace::Tables& tables) {
+  uint64_t records = tables.rotated_out.records;
+  for (const trace::ChunkStatistics& chunk : tables.chunk_statistics)
+    records += chunk.record_count();
+  return records;
+}
+
 // A file may end where a chunk ends and yet not be whole: the counter file knows how much it had.
 void AddWrittenFindings(const trace::Tables& tables, Findings& findings) {
-  uint64_t here = tables.rotated_out.records;
-  for (const trace::ChunkStatistics& chunk : tables.chunk_statistics) here += chunk.record_count();
+  const uint64_t here = RecordedByHeads(tables);
   if (tables.records_written <= here) return;
   findings.Add(LossOf(trace::ReadIssue::Kind::kMissingChunk), tables.records_written - here,
                "records that were written are not in it");
@@ -275,6 +281,7 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
                           HasProblem(tables, trace::PROBLEM_NEWER_CUPTI);
   Completeness& completeness = result.completeness;
   completeness.set_expected(Number(counted));
+  if (input.counts_only) completeness.set_recorded(Number(RecordedByHeads(tables)));
   if (!count_only) {
     const bool entries_lost =
         damaged || columns_lost || HasProblem(tables, trace::PROBLEM_LAUNCH_ENTRIES_DROPPED);
@@ -286,16 +293,17 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
     completeness.set_recorded(Number(total.recorded));
     completeness.set_lost(Number(total.lost));
     completeness.set_in_flight(Number(total.in_flight));
-    completeness.set_untimed(Number(input.times.untimed + input.times.out_of_range +
-                                     tables.rotated_out.untimed));
+    completeness.set_untimed(
+        Number(input.times.untimed + input.times.out_of_range + tables.rotated_out.untimed));
     completeness.set_surplus(Number(total.surplus + matched.records_without_launch));
   }
   if (input.still_running) findings.Add(LossOf(Finding::kStillRunning), 0);
   if (!tables.header.interposers() && tables.header.format_major() != 0) {
     findings.Add(LossOf(Finding::kInterposersLost), 0);
   }
-  findings.AddIf(index.shape_contradictions().size(), Finding::kShapeContradiction,
-                 index.shape_contradictions().empty() ? "" : index.shape_contradictions().begin()->second);
+  findings.AddIf(
+      index.shape_contradictions().size(), Finding::kShapeContradiction,
+      index.shape_contradictions().empty() ? "" : index.shape_contradictions().begin()->second);
 
   completeness.set_state(StateOf(findings, counted, count_only));
   SetEvidence(index, findings, result);
@@ -331,6 +339,11 @@ std::string VerdictSentence(const CompletenessResult& result) {
       if (completeness.expected() == 0) return "COMPLETE: no kernel was launched";
       return absl::StrCat("COMPLETE: all ", expected, " kernel launches were recorded");
     case Completeness::COUNTED:
+      if (completeness.expected() == 0) return "COUNTED: no kernel launch was asked";
+      if (completeness.recorded() == completeness.expected()) {
+        return absl::StrCat("COUNTED: exactly ", expected,
+                            " kernel launches were asked, and recorded by the trace's sums");
+      }
       return absl::StrCat("COUNTED: exactly ", expected,
                           " kernel launches were asked; their execution was not observed");
     case Completeness::LOWER_BOUND:

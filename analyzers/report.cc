@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzers/hot_path.h"
+#include "analyzers/kernel_totals.h"
 #include "analyzers/kernels.h"
 #include "analyzers/kinds.h"
 #include "analyzers/loss_table.h"
@@ -241,6 +242,13 @@ void CheckSums(const Sums& whole, report::Report* report) {
   check("gemms", gemms, kind_gemm);
 }
 
+void SortProblems(google::protobuf::RepeatedPtrField<report::Problem>* problems) {
+  std::stable_sort(problems->begin(), problems->end(),
+                   [](const report::Problem& a, const report::Problem& b) {
+                     return a.severity() > b.severity();
+                   });
+}
+
 }  // namespace
 
 report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Coverage& coverage,
@@ -284,11 +292,26 @@ report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Cov
     problem->set_name("number_limit");
     problem->set_detail("a count or time exceeds 2^53 - 1 and is shown as that");
   }
-  std::stable_sort(report.mutable_problems()->begin(), report.mutable_problems()->end(),
-                   [](const report::Problem& a, const report::Problem& b) {
-                     return a.severity() > b.severity();
-                   });
+  SortProblems(report.mutable_problems());
   return report;
+}
+
+report::Totals BuildTotals(std::span<const ProcessAnalysis> processes, const Coverage& coverage) {
+  report::Report frame;
+  KernelTotals kernels;
+  for (const ProcessAnalysis& process : processes) {
+    AddProcess(process, coverage, PhaseChoice::kAll, &frame);
+    kernels.Merge(process);
+  }
+  for (const trace::Process& missing : coverage.missing) AddMissing(missing, &frame);
+  for (const report::Problem& problem : coverage.problems) *frame.add_problems() = problem;
+  SortProblems(frame.mutable_problems());
+
+  report::Totals totals;
+  totals.mutable_processes()->Swap(frame.mutable_processes());
+  totals.mutable_problems()->Swap(frame.mutable_problems());
+  kernels.Finish(&totals);
+  return totals;
 }
 
 }  // namespace hotproof::analyzers

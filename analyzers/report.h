@@ -14,4 +14,7 @@ namespace hotproof::analyzers {
 report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Coverage& coverage,
                            PhaseChoice phase);
 
+// Sums by kernel name of the whole run. Reads heads alone: analyses that are `counts_only` suffice.
+report::Totals BuildTotals(std::span<const ProcessAnalysis> processes, const Coverage& coverage);
+
 }  // namespace hotproof::analyzers

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzers/report.h"
@@ -26,6 +27,7 @@ struct Options {
   std::string by;
   std::string rules;
   bool wide = false;
+  bool totals = false;
 };
 
 void AddNoRange(report::Report* report) {
@@ -37,36 +39,47 @@ void AddNoRange(report::Report* report) {
       "use NVTX or hotproof_range_push in the program, or trace it with run --torch-ops");
 }
 
+// `message`: a Report or Totals. Returns the exit code.
+template <typename Message>
+int Show(const LoadedRun& run, const Options& options, Message message) {
+  const bool json = options.format == "json";
+  if (message.processes_size() == 0) {
+    // Readers of the JSON see no exit code.
+    const report::Problem& problem = *message.add_problems() = NoTraceFound(options.paths);
+    if (json) std::cout << render::ToJson(message);
+    PrintError(problem.detail() + "; " + problem.advice());
+    return kInconclusive;
+  }
+  if (run.processes.empty()) *message.add_problems() = NoTraceFound(options.paths);
+  for (const report::Problem& problem : CommandsThatFailed(options.paths))
+    *message.add_problems() = problem;
+  if (json) {
+    std::cout << render::ToJson(message);
+  } else {
+    const TerminalStyle style = StdoutStyle();
+    std::cout << render::ToTable(
+        message, {.width = options.wide ? 0 : style.width, .colours = style.colours});
+  }
+  return AnyCollected(run) ? kPassed : kInconclusive;
+}
+
 int Run(const Options& options) {
-  const auto run = LoadRun(options.paths, options.rules);
+  const auto run = LoadRun(options.paths, options.rules, /*counts_only=*/options.totals);
   if (!run.ok()) {
     PrintError(std::string(run.status().message()));
     return kBadInput;
   }
+  if (options.totals)
+    return Show(*run, options, analyzers::BuildTotals(run->processes, run->coverage));
   report::Report report = analyzers::BuildReport(
       run->processes, run->coverage,
       options.phase == "all" ? analyzers::PhaseChoice::kAll : analyzers::PhaseChoice::kSteady);
-  const bool json = options.format == "json";
-  if (report.processes_size() == 0) {
-    // Readers of the JSON see no exit code.
-    const report::Problem& problem = *report.add_problems() = NoTraceFound(options.paths);
-    if (json) std::cout << render::ToJson(report);
-    PrintError(problem.detail() + "; " + problem.advice());
-    return kInconclusive;
+  if (options.by == "range") {
+    if (report.processes_size() > 0 && report.ranges_size() == 0) AddNoRange(&report);
+  } else if (options.format != "json") {
+    report.clear_ranges();
   }
-  if (run->processes.empty()) *report.add_problems() = NoTraceFound(options.paths);
-  for (const report::Problem& problem : CommandsThatFailed(options.paths))
-    *report.add_problems() = problem;
-  if (options.by == "range" && report.ranges_size() == 0) AddNoRange(&report);
-  if (json) {
-    std::cout << render::ToJson(report);
-  } else {
-    const TerminalStyle style = StdoutStyle();
-    if (options.by != "range") report.clear_ranges();
-    std::cout << render::ToTable(
-        report, {.width = options.wide ? 0 : style.width, .colours = style.colours});
-  }
-  return AnyCollected(*run) ? kPassed : kInconclusive;
+  return Show(*run, options, std::move(report));
 }
 
 }  // namespace
@@ -86,6 +99,12 @@ CLI::App* AddReport(CLI::App& app, int& exit_code) {
       ->add_option("--by", options->by,
                    "range: also a table of what ran in each named range (NVTX, run --torch-ops)")
       ->check(CLI::IsMember({"range"}));
+  report
+      ->add_flag(
+          "--totals", options->totals,
+          "Only launches and time by kernel name, over the whole run: from sums in the trace,\n"
+          "in a fraction of the time; no phases, shapes, quantiles")
+      ->excludes("--phase", "--by");
   report->add_flag("--wide", options->wide,
                    "Whole names, however long the lines get; so it is in a pipe or a file, too,\n"
                    "unless COLUMNS is set");

@@ -43,6 +43,33 @@ class ReportTest(CliCase):
         report = json.loads(self.check(0, "report", traces, "--phase", "all", "--format", "json").stdout)
         self.assertEqual(sum(kernel["launches"] for kernel in report["kernels"]), 258)
 
+    def test_totals_are_the_whole_runs_sums_by_kernel_name(self):
+        compared = 0
+        for folder in [self.write(SERVER + MANIFEST)] + sorted(glob.glob(os.path.join(EXAMPLES, "*", ""))):
+            said = self.run_hotproof("report", folder, "--totals", "--format", "json")
+            whole = self.run_hotproof("report", folder, "--phase", "all", "--format", "json")
+            self.assertEqual(said.returncode, whole.returncode, folder)
+            if said.returncode == BAD:
+                continue
+            sums = {}
+            for row in json.loads(whole.stdout)["kernels"]:
+                launches, recorded, ns = sums.get(row["kernel"], (0, 0, 0))
+                sums[row["kernel"]] = (launches + row["launches"], recorded + row["timedLaunches"],
+                                       ns + row.get("timeNs", 0))
+            totals = json.loads(said.stdout)
+            self.assertEqual({row["kernel"]: (row["launches"], row["recorded"], row.get("timeNs", 0))
+                              for row in totals["kernels"]},
+                             {name: row for name, row in sums.items() if row != (0, 0, 0)}, folder)
+            for process, read in zip(totals["processes"], json.loads(whole.stdout)["processes"], strict=True):
+                for field in "expected", "recorded", "reasons":
+                    self.assertEqual(process["completeness"][field], read["completeness"][field], folder)
+            compared += len(sums)
+        self.assertGreater(compared, 500)
+        table = self.check(0, "report", self.write(SERVER), "--totals").stdout
+        self.assertIn("exactly 258 kernel launches were asked, and recorded by the trace's sums", table)
+        self.assertIn("Kernels of the whole run", table)
+        self.check(BAD, "report", self.write(SERVER), "--totals", "--phase", "all")
+
     def test_report_table_is_plain_text_without_a_terminal(self):
         text = self.check(0, "report", self.write(SERVER)).stdout
         self.assertNotIn("\033", text)
