@@ -1,16 +1,16 @@
 // Names nobody would give a kernel: endless, deep, torn, built to blow up. The catalogue must
-// answer (usually that it knows nothing), in time linear in the length.
+// answer (usually that it knows nothing), with work linear in the length.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
-#include <ctime>
 #include <functional>
 #include <random>
 #include <thread>
 
 #include "catalog/classifier.h"
 #include "tests/catalog/corpus.h"
+#include "tests/catalog/work_count.h"
 
 namespace hotproof::catalog {
 namespace {
@@ -120,36 +120,38 @@ const Shape kShapes[] = {
      }},
 };
 
-// This thread's own time: other work on the machine does not count.
-double CpuMilliseconds() {
-  timespec now = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-}
-
-double Milliseconds(const std::string& name) {
-  const double start = CpuMilliseconds();
+uint64_t Work(const std::string& name) {
+  const uint64_t before = WorkDone();
   TheClassifier().Classify(name);
   CanonicalName(name);
-  return CpuMilliseconds() - start;
+  return WorkDone() - before;
 }
 
-// Sixteen times the length may take sixteen times as long, and as much again for what a cache no
-// longer holds; anything quadratic takes 256 times as long, however often it is tried. A machine that is
-// taken away meanwhile is tried again.
+// Sixteen times the length may be sixteen times the work and an eighth more; with anything
+// quadratic it comes near 256 times the work.
 testing::AssertionResult IsLinear(const std::function<std::string(size_t)>& make) {
-  constexpr int kTries = 30;
-  const std::string short_name = make(32 << 10), long_name = make(512 << 10);
-  double small = 1e9, large = 1e9;
-  for (int i = 0; i < kTries; ++i) {
-    small = std::min(small, Milliseconds(short_name));
-    large = std::min(large, Milliseconds(long_name));
-    if (i >= 2 && large < 64 * small + 20) return testing::AssertionSuccess();
-  }
-  return testing::AssertionFailure() << small << " ms, then " << large << " ms";
+  Work(make(16 << 10));  // what is made once
+  const uint64_t small = Work(make(16 << 10)), large = Work(make(256 << 10));
+  if (small < 16 << 10) return testing::AssertionFailure() << "only " << small << " counted";
+  if (large <= 18 * small) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << small << ", then " << large << ": "
+                                     << static_cast<double>(large) / static_cast<double>(small);
 }
 
-TEST(Hostile, TimeIsLinearFrom32To512KiB) {
+TEST(Hostile, WorkIsCounted) {
+  const std::string text(10000, 'x');
+  uint64_t before = WorkDone();
+  std::string copy = text;
+  EXPECT_GE(WorkDone() - before, 10000u);
+  before = WorkDone();
+  for (char& c : copy) c = c == 'x' ? 'y' : 'z';
+  EXPECT_GE(WorkDone() - before, 10000u);
+  before = WorkDone();
+  EXPECT_EQ(std::string_view(copy).find('x'), std::string::npos);
+  EXPECT_GE(WorkDone() - before, 10000u);
+}
+
+TEST(Hostile, WorkIsLinearFrom16To256KiB) {
   for (const Shape& shape : kShapes) EXPECT_TRUE(IsLinear(shape.make)) << shape.name;
 }
 
