@@ -4,6 +4,7 @@
 //   C, D) cutlass3x_sm100_bstensorop_s128x128x32gemm_block_scaled_ue8m0xf8_ue8m0xf8_...     (scale
 //   x data) ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn,
 //   ampere_sgemm_128x64_lower_nt
+// The layout comes last: a name that ends with its tile or before is torn.
 #include "catalog/grammar/grammar.h"
 #include "catalog/name/text.h"
 
@@ -58,12 +59,14 @@ bool ReadCutlassName(std::string_view name, KernelClass* out) {
   std::string_view tile;
   for (size_t i = at + 1; i < tokens.size() && tile.empty(); ++i) {
     if (tokens[i] == "scaled" && tokens[i - 1] == "block") block_scaled = true;
-    if (IsExtents(tokens[i])) tile = tokens[i];
+    if (IsExtents(tokens[i]) && i + 1 < tokens.size()) tile = tokens[i];
     if (const std::string_view dtype = DtypeOfToken(tokens[i]); !dtype.empty())
       dtypes.push_back(dtype);
   }
   out->tile = tile;
-  if (dtypes.empty()) {
+  if (dtypes.empty() && tile.empty()) {
+    // Torn before the operands' type, which may differ from the instruction's.
+  } else if (dtypes.empty()) {
     out->a_dtype = out->b_dtype = DtypeOfInstruction(instruction);
   } else {
     const bool names_both = tokens[0] == "cutlass3x" && dtypes.size() >= 2;

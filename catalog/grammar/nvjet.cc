@@ -3,6 +3,7 @@
 //   nvjet[_sm90]_<types>[_tf32]_<AxB tile>_<K tile x stages>_<cluster>[_2cta]_<v|h>_<tags>_<layout>
 //   nvjet_sm120_<types>_mma_<AxBxK tile>_<stages>_<warp tile>_<tags>_<layout>
 // The tile is column-major as cuBLAS sees it: its first number runs over the weight's N.
+// A name without its layout is torn: its last token may be a part of one, and scales come late.
 #include <algorithm>
 
 #include "catalog/grammar/grammar.h"
@@ -39,6 +40,12 @@ bool IsLowerCase(std::string_view token) {
     if (!IsLower(c)) return false;
   }
   return !token.empty();
+}
+
+// "TNT": of both operands and the output, which sm120 writes of C and D ("TNNN").
+bool IsLayout(std::string_view token) {
+  return (token.size() == 3 || token.size() == 4) &&
+         token.find_first_not_of("NT") == std::string_view::npos;
 }
 
 bool IsArchitecture(std::string_view token) {
@@ -84,6 +91,11 @@ bool ReadNvjet(std::string_view name, KernelClass* out) {
   }
   while (at < tokens.size() && !IsExtents(tokens[at])) ++at;
   if (at == tokens.size()) return false;
+  if (!std::any_of(tokens.begin() + at, tokens.end(), IsLayout)) {
+    if (out->a_dtype == "fp4") out->a_dtype.clear();
+    if (out->b_dtype == "fp4") out->b_dtype.clear();
+    return true;
+  }
   out->tile = tokens[at++];
   const bool has_depth =
       std::count(out->tile.begin(), out->tile.end(), 'x') == 2;  // sm120's mma form

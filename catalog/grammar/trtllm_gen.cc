@@ -1,6 +1,7 @@
 // TensorRT-LLM's generated GEMMs, shipped as cubins and used through FlashInfer:
 //   bmm_<out>_<A><B>_<acc>_t128x16x128u2_s6_..._transOut_dsFp8_..._sm100f
-// With transOut the weight is A.
+// With transOut the weight is A. A name that does not end in an architecture is torn: which operand
+// is which and how it is scaled may have been said in what is missing.
 #include <algorithm>
 
 #include "catalog/grammar/grammar.h"
@@ -37,6 +38,12 @@ bool ReadTrtllmGen(std::string_view name, KernelClass* out) {
   if (first == nullptr) return false;
   const Element* second = operands.empty() ? first : TakeElement(&operands);
   if (second == nullptr || !operands.empty()) return false;
+  for (const std::string_view token : tokens) {
+    if (token.size() > 3 && token.starts_with("sm") && IsDigit(token[2])) {
+      out->arch = token.substr(0, token.find_first_not_of("0123456789", 2));
+    }
+  }
+  if (out->arch.empty()) return true;
   const auto has = [&tokens](std::string_view token) {
     return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
   };
@@ -49,9 +56,6 @@ bool ReadTrtllmGen(std::string_view name, KernelClass* out) {
                  : fp8                         ? "tensor"
                                                : "none";
   for (std::string_view token : tokens) {
-    if (token.size() > 3 && token.starts_with("sm") && IsDigit(token[2])) {
-      out->arch = token.substr(0, token.find_first_not_of("0123456789", 2));
-    }
     if (!ConsumePrefix(&token, "t") || !out->tile.empty()) continue;
     const std::string_view tile = token.substr(0, token.find_first_not_of("0123456789x"));
     if (IsExtents(tile)) out->tile = tile;

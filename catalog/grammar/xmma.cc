@@ -49,8 +49,10 @@ bool ReadXmma(std::string_view name, KernelClass* out) {
     if (second[0] == "tf32") out->a_dtype = out->b_dtype = "tf32";  // the math type
     out->scaling = IsFp8(out->a_dtype) || IsFp8(out->b_dtype) ? "tensor" : "none";
   }
-  for (std::string_view token : tokens) {
-    if (ConsumePrefix(&token, "tilesize") && IsExtents(token)) out->tile = token;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    std::string_view token = tokens[i];
+    const bool whole = i + 1 < tokens.size();  // a torn name may end within its tile
+    if (ConsumePrefix(&token, "tilesize") && whole && IsExtents(token)) out->tile = token;
     if (token == "blockscaled") out->scaling = "mx";
   }
   return true;

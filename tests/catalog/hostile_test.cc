@@ -177,6 +177,30 @@ TEST(Hostile, DepthDoesNotHideTheOutside) {
   EXPECT_EQ(TheClassifier().Classify(name).n, 34816);
 }
 
+// Tables and columns cut names without a sign. A generator's name is one identifier, so what is
+// left looks whole: it may say less than the whole name then, nothing else.
+TEST(Hostile, TornNamesOfGeneratorsSayNothingElse) {
+  const Classifier& classifier = TheClassifier();
+  size_t torn = 0;
+  for (const std::string& name : AllNames()) {
+    const KernelClass whole = classifier.Classify(name);
+    if (whole.kind != Kind::kGemm || name.find_first_of("<(:") != std::string::npos) continue;
+    if (whole.path != Path::kCublasLt && whole.path != Path::kFlashInfer) continue;
+    for (size_t size = 1; size < name.size(); ++size) {
+      const KernelClass part = classifier.Classify(name.substr(0, size));
+      if (part.rule != whole.rule) continue;
+      ++torn;
+      for (const auto& [was, is] : {std::pair(&whole.a_dtype, &part.a_dtype),
+                                    {&whole.b_dtype, &part.b_dtype},
+                                    {&whole.scaling, &part.scaling},
+                                    {&whole.tile, &part.tile}}) {
+        EXPECT_TRUE(is->empty() || *is == *was) << name.substr(0, size) << " of " << name;
+      }
+    }
+  }
+  EXPECT_GT(torn, 5000u);
+}
+
 TEST(Hostile, TornNamesNeverCrashAndNeverBecomeFp8) {
   for (const std::string& name : AllNames()) {
     const auto whole = TheClassifier().Classify(name);
