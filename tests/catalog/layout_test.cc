@@ -35,6 +35,25 @@ TEST_F(LayoutTest, DeepGemm) {
          {{8, 4, 4, 4, 128, 128, 128}, {{8, 33}, {12, 96}, {16, 5120}}});
 }
 
+TEST_F(LayoutTest, DeepGemmsFirstReleasesAreGivenTheirTokens) {
+  const std::string name = NameWith("deep_gemm::fp8_gemm_kernel<7168u, 2048u");
+  const KernelClass kernel_class = classifier_.Classify(name);
+  EXPECT_EQ(kernel_class.n, 7168);
+  EXPECT_EQ(kernel_class.k, 2048);
+  for (const auto& [id, launch] : std::vector<std::pair<std::string, Launch>>{
+           {"deep_gemm.fp8_first", {{8, 8, 8, 4, 128, 128, 128, 128}, {{24, 96}}}},
+           {"deep_gemm.fp8_first_padded", {{8, 8, 8, 4, 128, 128, 128, 256}, {{24, 96}}}},
+           {"deep_gemm.fp8_first_stored", {{8, 8, 4, 128, 128, 128, 128}, {{16, 96}}}}}) {
+    std::string read;
+    const auto reading = Read(classifier_, name, launch, &read);
+    ASSERT_TRUE(reading.has_value()) << id;
+    EXPECT_EQ(read, id);
+    EXPECT_EQ(reading->m, 96) << id;
+  }
+  // Two numbers stand there in dpsk::gemm, whose source is not public.
+  EXPECT_FALSE(Read(classifier_, name, {{8, 8, 8, 4, 4, 128, 128, 128, 128}, {}}).has_value());
+}
+
 TEST_F(LayoutTest, FlashInferCallsTheTokensNAndTheWeightsExtentsAreInTheName) {
   const auto reading =
       Read(classifier_, kSwapped,

@@ -26,6 +26,8 @@ const char* const kKernels[] = {
     "void deep_gemm::fp8_gemm_kernel<{n}u, {k}u, {t1}u, {t2}u, {t3}u, {x1}u, {x2}u, 128u, 128u, "
     "1u, "
     "deep_gemm::GroupedWithOffsetScheduler<{x6}u, 128u>, int>(float*)",
+    "void deep_gemm::fp8_gemm_kernel<{n}u, {k}u, {t1}u, {t2}u, {t3}u, 0u, {x1}u, {x2}u, {x3}u, "
+    "128u, 128u, {x4}u, true, (deep_gemm::GemmType)1>({D}*, float*, int*, unsigned int)",
     "void deep_gemm::sm90_fp8_gemm_1d2d_impl<(cute::UMMA::Major)0, {m}u, {n}u, {k}u, {x1}u, {t1}u, "
     "{t2}u, "
     "{t3}u, {x2}u, {x3}u, {x4}u, {x5}u, 128u, 256u, 2u, false, 132u, (deep_gemm::GemmType)0, {D}, "
