@@ -50,6 +50,10 @@ TEST_F(LayoutTest, DeepGemmsFirstReleasesAreGivenTheirTokens) {
     EXPECT_EQ(read, id);
     EXPECT_EQ(reading->m, 96) << id;
   }
+  const auto gradient = Read(classifier_, NameWith("deep_gemm::fp8_wgrad_gemm_kernel<7168u, 4096u"),
+                             {{4, 128, 128, 128, 128, 128}, {{0, 8192}}});
+  ASSERT_TRUE(gradient.has_value());
+  EXPECT_EQ(gradient->k, 8192);
   // Two numbers stand there in dpsk::gemm, whose source is not public.
   EXPECT_FALSE(Read(classifier_, name, {{8, 8, 8, 4, 4, 128, 128, 128, 128}, {}}).has_value());
 }
