@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <sstream>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "analyzers/loss_table.h"
@@ -18,7 +20,7 @@ std::string BaseName(const std::string& path) { return path.substr(path.rfind('/
 bool IsTraceOf(const trace::Header& header, const trace::Process& process,
                const trace::Manifest& manifest) {
   return MayBeSame({header.pid(), header.process_start_ticks(), header.boot_id()},
-                   {process.pid(), process.start_ticks(), manifest.boot_id()});
+                   InItsTrace(process, manifest.boot_id()));
 }
 
 // The last process of that pid: those before it have ended.
@@ -39,6 +41,11 @@ bool MayBeSame(const ProcessIdentity& a, const ProcessIdentity& b) {
   };
   return a.pid == b.pid && same_or_unknown(a.start_ticks, b.start_ticks, uint64_t{0}) &&
          same_or_unknown(a.boot_id, b.boot_id, std::string());
+}
+
+ProcessIdentity InItsTrace(const trace::Process& process, const std::string& boot_id) {
+  const uint32_t pid = process.namespace_pid() != 0 ? process.namespace_pid() : process.pid();
+  return {pid, process.start_ticks(), boot_id};
 }
 
 absl::StatusOr<trace::Manifest> LoadManifest(const std::string& path) {
@@ -75,12 +82,15 @@ Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
     coverage.state = report::Process::PARTIAL;
   };
   for (const trace::Manifest& manifest : manifests) {
+    std::map<std::pair<uint32_t, uint64_t>, int> alike;  // seen so far
     for (const trace::Process& process : manifest.processes()) {
       if (!process.gpu() && !process.gpu_unknown()) continue;
-      const bool traced = std::any_of(
+      const auto traces = std::count_if(
           headers.begin(), headers.end(),
           [&](const trace::Header* header) { return IsTraceOf(*header, process, manifest); });
-      if (traced) continue;
+      // In pid namespaces of their own several may call themselves the same.
+      const ProcessIdentity identity = InItsTrace(process, "");
+      if (traces > alike[{identity.pid, identity.start_ticks}]++) continue;
       coverage.missing.push_back(process);
       add_problem(FindingOf(process), process.pid(),
                   ProcessName(process.executable(),

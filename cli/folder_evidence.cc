@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 std::string TraceOf(const std::string& path) { return trace::SegmentPath(path, 0); }
 
 analyzers::ProcessIdentity IdentityOf(const trace::Process& process) {
-  return {process.pid(), process.start_ticks(), ""};
+  return analyzers::InItsTrace(process, "");
 }
 
 trace::Process FromCounters(const fs::path& path) {

@@ -20,6 +20,32 @@ namespace {
 // with a GPU are listed up to this many.
 constexpr int kMaxPlainProcesses = 2000;
 
+using Key = std::pair<uint32_t, uint64_t>;  // pid and start, as the process itself sees them
+
+Key KeyOf(const SeenProcess& process) {
+  const pid_t pid = process.namespace_pid != 0 ? process.namespace_pid : process.pid;
+  return {static_cast<uint32_t>(pid), process.start_ticks};
+}
+
+// Processes with a trace of theirs. In pid namespaces of their own, several may have one key: then there are
+// no more of them than traces, and those that used a GPU come first.
+std::map<const SeenProcess*, const TraceIdentity*> MatchTraces(const std::vector<SeenProcess>& seen,
+                                                               const std::vector<TraceIdentity>& traces) {
+  std::map<Key, std::vector<const TraceIdentity*>> by_key;
+  for (const TraceIdentity& trace : traces) by_key[{trace.pid, trace.start_ticks}].push_back(&trace);
+  std::map<const SeenProcess*, const TraceIdentity*> matched;
+  for (const bool holds_uvm : {true, false}) {
+    for (const SeenProcess& process : seen) {
+      if (process.holds_uvm != holds_uvm) continue;
+      const auto found = by_key.find(KeyOf(process));
+      if (found == by_key.end() || found->second.empty()) continue;
+      matched[&process] = found->second.back();
+      found->second.pop_back();
+    }
+  }
+  return matched;
+}
+
 bool WriteAll(int fd, const std::string& text) {
   for (size_t done = 0; done < text.size();) {
     const ssize_t n = write(fd, text.data() + done, text.size() - done);
@@ -53,22 +79,21 @@ std::vector<TraceIdentity> TraceFolder::traces() const {
 
 void FillProcesses(const std::vector<SeenProcess>& seen, const std::vector<TraceIdentity>& traces,
                    trace::Manifest& manifest) {
-  using Key = std::pair<uint32_t, uint64_t>;
-  std::map<Key, const TraceIdentity*> traced;
   std::set<Key> listed;
-  for (const TraceIdentity& trace : traces) traced[{trace.pid, trace.start_ticks}] = &trace;
+  const std::map<const SeenProcess*, const TraceIdentity*> traced = MatchTraces(seen, traces);
 
   manifest.clear_processes();
   int plain = 0;
   for (const SeenProcess& process : seen) {
-    const Key key(static_cast<uint32_t>(process.pid), process.start_ticks);
-    const auto found = traced.find(key);
+    const Key key = KeyOf(process);
+    const auto found = traced.find(&process);
     const bool has_trace = found != traced.end();
     const bool may_hold_uvm = !process.holds_uvm && process.unreadable;
     if (!has_trace && !process.holds_uvm && !may_hold_uvm && ++plain > kMaxPlainProcesses) continue;
     listed.insert(key);
     trace::Process& entry = *manifest.add_processes();
-    entry.set_pid(key.first);
+    entry.set_pid(static_cast<uint32_t>(process.pid));
+    entry.set_namespace_pid(static_cast<uint32_t>(process.namespace_pid));
     entry.set_parent_pid(static_cast<uint32_t>(process.parent_pid));
     entry.set_start_ticks(process.start_ticks);
     entry.set_executable(process.executable);

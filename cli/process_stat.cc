@@ -52,6 +52,16 @@ std::optional<ProcessStat> ReadProcessStat(pid_t pid, const std::string& proc) {
   return stat;
 }
 
+pid_t NamespacePid(pid_t pid, const std::string& proc) {
+  std::ifstream file(proc + "/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("NSpid:")) continue;  // from the namespace of `proc` down to its own
+    const size_t last = line.find_last_of(" \t");
+    return static_cast<pid_t>(std::strtol(line.c_str() + last + 1, nullptr, 10));
+  }
+  return 0;
+}
+
 std::string BootId() {
   std::string boot_id;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot_id);

@@ -85,6 +85,7 @@ void ProcessTree::Add(pid_t pid, const ProcessStat& stat) {
   Entry entry;
   entry.seen.pid = pid;
   entry.seen.parent_pid = stat.parent_pid;
+  if (const pid_t own = NamespacePid(pid, proc_); own != pid) entry.seen.namespace_pid = own;
   entry.seen.start_ticks = stat.start_ticks;
   alive_[pid] = entries_.size();
   entries_.push_back(std::move(entry));

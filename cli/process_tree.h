@@ -17,6 +17,7 @@ namespace hotproof::cli {
 // One descendant, as last seen.
 struct SeenProcess {
   pid_t pid = 0, parent_pid = 0;
+  pid_t namespace_pid = 0;   // in a pid namespace of its own; 0: it is in the one of /proc
   uint64_t start_ticks = 0;  // /proc/PID/stat field 22
   std::string executable;
   std::vector<std::string>

@@ -165,6 +165,25 @@ while not named() and time.monotonic() < deadline: time.sleep(0.02)
         self.assertIn("no trace could be made", [p["gpuEvidence"] for p in self.manifest()["processes"]])
         self.assertEqual(self.verdict("--kernel", "custom_gemm", "--max-launches", 0).returncode, INCONCLUSIVE)
 
+    def test_a_process_in_a_pid_namespace_of_its_own_is_known_by_its_trace(self):
+        """It calls itself 1, and `run` sees it under another number. Two may call themselves the same."""
+        words = ["unshare", "-pf"] if os.geteuid() == 0 else ["unshare", "-rpf"]
+        if subprocess.run([*words, "true"], capture_output=True).returncode:
+            self.skipTest("needs the right to make a pid namespace")
+        namespaced = shlex.join([*words, sys.executable, "-c", LAUNCHER + "import time; launch(5), time.sleep(0.3)"])
+        done = self.trace("sh", "-c", f"{namespaced} & {namespaced} & wait")
+        self.assertIn("2 traces in", done.stderr)
+        self.assertNotIn("without a trace", done.stderr)
+        gpu = [p for p in self.manifest()["processes"] if p["gpu"]]
+        self.assertEqual([(p["traced"], p["namespacePid"]) for p in gpu], [(True, 1)] * 2, self.manifest())
+        self.assertNotIn(1, [p["pid"] for p in gpu])
+        self.assertEqual(self.verdict("--kernel", "k_one", "--phase", "all", "--launches", 5).returncode, PASS)
+        for path in self.out.iterdir():
+            if path.suffix == ".hpt":
+                path.unlink()
+                break
+        self.assertEqual(self.verdict("--kernel", "k_one", "--phase", "all", "--launches", 5).returncode, INCONCLUSIVE)
+
     def test_a_gpu_process_without_a_trace_leaves_never_open(self):
         words = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
         if subprocess.run([*words, "sh", "-c", "mount -t tmpfs none /dev"], capture_output=True).returncode:

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <vector>
 
 namespace hotproof::cli {
 namespace {
@@ -29,6 +30,30 @@ TEST(Manifest, WhatCouldNotBeLookedIntoIsListedUnlessItLeftATrace) {
   trace.start_ticks = 70;
   FillProcesses({seen}, {trace}, manifest);
   EXPECT_TRUE(manifest.processes(0).gpu() && !manifest.processes(0).gpu_unknown());
+}
+
+TEST(Manifest, InPidNamespacesOneTraceIsOfOneOfTwoThatCallThemselvesTheSame) {
+  std::vector<SeenProcess> seen(3);
+  for (int i = 0; i < 3; ++i) {
+    seen[i].pid = 40 + i;
+    seen[i].namespace_pid = 1;
+    seen[i].start_ticks = 70;
+    seen[i].holds_uvm = i != 0;
+  }
+  TraceIdentity trace;
+  trace.pid = 1;
+  trace.start_ticks = 70;
+  trace::Manifest manifest;
+  FillProcesses(seen, {trace}, manifest);
+  ASSERT_EQ(manifest.processes_size(), 3);
+  EXPECT_FALSE(manifest.processes(0).gpu());
+  EXPECT_TRUE(manifest.processes(1).traced());
+  EXPECT_TRUE(manifest.processes(2).gpu() && !manifest.processes(2).traced());
+  EXPECT_EQ(manifest.processes(2).pid(), 42u);
+  EXPECT_EQ(manifest.processes(2).namespace_pid(), 1u);
+  FillProcesses(seen, {trace, trace}, manifest);
+  EXPECT_TRUE(manifest.processes(1).traced() && manifest.processes(2).traced());
+  ASSERT_EQ(manifest.processes_size(), 3);
 }
 
 TEST(Manifest, OfTwoRunsThatBeginAtOnceOneHasTheFolder) {
