@@ -1,6 +1,9 @@
 #include "analyzers/completeness.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -73,14 +76,14 @@ bool IsDamage(trace::ReadIssue::Kind kind) {
 // The tracer's counts are cumulative for their kind and detail: the last one holds.
 void AddTracerProblems(const trace::Tables& tables, Findings& findings) {
   std::vector<const trace::Problem*> last;
+  std::map<std::pair<int, std::string_view>, size_t> places;  // in `last`
   for (const trace::Problem& problem : tables.problems) {
-    auto same = std::find_if(last.begin(), last.end(), [&](const trace::Problem* other) {
-      return other->kind() == problem.kind() && other->detail() == problem.detail();
-    });
-    if (same == last.end()) {
+    const auto [place, is_new] =
+        places.try_emplace({problem.kind(), problem.detail()}, last.size());
+    if (is_new) {
       last.push_back(&problem);
-    } else if (problem.count() >= (*same)->count()) {
-      *same = &problem;
+    } else if (problem.count() >= last[place->second]->count()) {
+      last[place->second] = &problem;
     }
   }
   // What changes no answer is said once, with an example: argument sets overflow for dozens of
@@ -122,6 +125,45 @@ void AddGraphCaveats(const TraceIndex& index, Findings& findings) {
       if (replays == 0 && caveat != trace::GRAPH_CAVEAT_DEVICE_LAUNCHED) continue;
       findings.Add(LossOf(caveat), replays, absl::StrCat("graph ", id));
     }
+  }
+}
+
+// A damaged file may have as many places as it has frames: the first of each kind are told one by
+// one.
+void AddDamage(const CompletenessInput& input, Findings& findings) {
+  constexpr uint64_t kMostTold = 32;
+  using Kind = trace::ReadIssue::Kind;
+  struct More {
+    uint64_t told = 0, places = 0, lost_bytes = 0;
+  };
+  std::map<Kind, More> kinds;
+  const auto add = [&](Kind kind, uint64_t count, uint64_t lost_bytes, const auto& detail) {
+    More& of = kinds[kind];
+    if (of.told < kMostTold) {
+      ++of.told;
+      return findings.Add(LossOf(kind), count, detail());
+    }
+    ++of.places;
+    of.lost_bytes += lost_bytes;
+  };
+  for (const trace::ReadIssue& issue : input.issues) {
+    add(issue.kind, 0, issue.lost_bytes, [&] {
+      std::string detail = issue.detail;
+      if (issue.kind != Kind::kCounterFile) {
+        absl::StrAppend(&detail, detail.empty() ? "" : ", ", "at byte ", issue.offset_bytes);
+      }
+      if (issue.lost_bytes > 0) absl::StrAppend(&detail, ", ", issue.lost_bytes, " bytes lost");
+      return detail;
+    });
+  }
+  for (const std::string& error : input.chunk_errors) {
+    add(Kind::kCorruptColumns, 1, 0, [&] { return error; });
+  }
+  for (const auto& [kind, more] : kinds) {
+    if (more.places == 0) continue;
+    std::string detail = absl::StrCat("and in ", more.places, " more places");
+    if (more.lost_bytes > 0) absl::StrAppend(&detail, ", ", more.lost_bytes, " bytes lost");
+    findings.Add(LossOf(kind), 0, detail);
   }
 }
 
@@ -263,16 +305,8 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
     damaged |= IsDamage(issue.kind);
     columns_lost |= issue.kind == trace::ReadIssue::Kind::kCorruptColumns;
     counters_useless |= issue.kind == trace::ReadIssue::Kind::kCounterFile;
-    std::string detail = issue.detail;
-    if (issue.kind != trace::ReadIssue::Kind::kCounterFile) {
-      absl::StrAppend(&detail, detail.empty() ? "" : ", ", "at byte ", issue.offset_bytes);
-    }
-    if (issue.lost_bytes > 0) absl::StrAppend(&detail, ", ", issue.lost_bytes, " bytes lost");
-    findings.Add(LossOf(issue.kind), 0, detail);
   }
-  for (const std::string& error : input.chunk_errors) {
-    findings.Add(LossOf(trace::ReadIssue::Kind::kCorruptColumns), 1, error);
-  }
+  AddDamage(input, findings);
 
   const uint64_t counted = CountedLaunches(index);
   AddCounterFindings(index, damaged, counters_useless, counted, findings);

@@ -54,11 +54,21 @@ std::string_view FileWindow::At(uint64_t offset, size_t bytes) {
         std::min<uint64_t>(std::max(bytes, kStepBytes), file_.size_bytes() - offset);
     if (buffer_.size() < want) buffer_.resize(want);
     if (kept < want) kept += file_.ReadAt(offset + kept, buffer_.data() + kept, want - kept);
+    bytes_moved_ += kept;
     begin_ = offset;
     size_ = kept;
   }
   const size_t skip = offset - begin_;
   return {buffer_.data() + skip, std::min(bytes, size_ - skip)};
+}
+
+std::string_view FileWindow::Rest(uint64_t offset, size_t least) {
+  if (offset >= file_.size_bytes()) return {};
+  least = std::min<uint64_t>(least, file_.size_bytes() - offset);
+  if (offset < begin_ || offset + least > begin_ + size_)
+    return At(offset, std::max(least, kStepBytes));
+  const size_t skip = offset - begin_;
+  return {buffer_.data() + skip, size_ - skip};
 }
 
 }  // namespace hotproof::trace

@@ -38,12 +38,18 @@ class FileWindow {
   explicit FileWindow(const File& file) : file_(file) {}
   // The bytes [offset, offset + bytes), fewer at the end of the file. Valid until the next call.
   std::string_view At(uint64_t offset, size_t bytes);
+  // All that is there of [offset, ...) without moving anything; what At gives where that is less
+  // than `least`. For who goes through a file in small steps.
+  std::string_view Rest(uint64_t offset, size_t least);
+  // Read or moved within the buffer so far.
+  uint64_t bytes_moved() const { return bytes_moved_; }
 
  private:
   const File& file_;
   std::vector<char> buffer_;
   uint64_t begin_ = 0;
   size_t size_ = 0;
+  uint64_t bytes_moved_ = 0;
 };
 
 }  // namespace hotproof::trace

@@ -14,6 +14,14 @@ namespace {
 
 constexpr std::string_view kMagic(kZstdMagic, sizeof(kZstdMagic));
 constexpr size_t kMaxFrameHeaderBytes = 18;
+// Of a place where a frame seems to begin; more only where this much looks like one.
+constexpr size_t kFirstLookBytes = 1024;
+constexpr size_t kLeastVainBytes = 64;
+
+// What may be looked at in vain: some damaged heads, each of which may be as large as heads are.
+uint64_t MostVain(uint64_t file_bytes) { return 64 * ((uint64_t{1} << 20) + file_bytes); }
+// Heads are compressed to a fifth or so; the largest there may be is 64 MiB.
+uint64_t MostContent(uint64_t file_bytes) { return 128 * ((uint64_t{1} << 20) + file_bytes); }
 
 bool HasColumns(std::string_view message) {
   try {
@@ -35,8 +43,7 @@ void FrameScanner::AddIssue(ReadIssue::Kind kind, uint64_t offset, uint64_t lost
 }
 
 FrameScanner::Result FrameScanner::ReadMessage(uint64_t offset, uint64_t& frame_bytes) {
-  size_t want = FileWindow::kStepBytes;
-  std::string_view view = window_.At(offset, want);
+  std::string_view view = window_.Rest(offset, kMaxFrameHeaderBytes).substr(0, kFirstLookBytes);
   if (view.substr(0, kMagic.size()) != kMagic.substr(0, std::min(kMagic.size(), view.size()))) {
     return Result::kDamaged;
   }
@@ -53,15 +60,16 @@ FrameScanner::Result FrameScanner::ReadMessage(uint64_t offset, uint64_t& frame_
       frame_bytes = size;
       break;
     }
-    resync_bytes_ += view.size();
+    vain_bytes_ += std::max(view.size(), kLeastVainBytes);
     if (ZSTD_getErrorCode(size) != ZSTD_error_srcSize_wrong) return Result::kDamaged;
-    if (want >= left) return Result::kIncomplete;
-    if (want > most) return Result::kDamaged;
-    want *= 4;
-    view = window_.At(offset, want);
+    if (view.size() >= left) return Result::kIncomplete;
+    if (view.size() > std::max(most, FileWindow::kStepBytes)) return Result::kDamaged;
+    view = window_.At(offset, std::max(4 * view.size(), FileWindow::kStepBytes));
   }
+  if (content_bytes_ + content > MostContent(file_.size_bytes())) return Result::kTooMuch;
+  content_bytes_ += content;
   if (!decoder_.Decode(view.substr(0, frame_bytes), kMaxColumnsBytes)) {
-    resync_bytes_ += content;
+    vain_bytes_ += std::max<uint64_t>(content, kLeastVainBytes);
     return Result::kDamaged;
   }
   const std::string_view message = decoder_.message();
@@ -78,12 +86,12 @@ FrameScanner::Result FrameScanner::ReadHead(uint64_t offset, Chunk& head, uint64
 }
 
 uint64_t FrameScanner::FindMagic(uint64_t offset) {
-  constexpr size_t kStepBytes = size_t{1} << 20;
-  for (;; offset += kStepBytes - kMagic.size() + 1) {
-    const std::string_view view = window_.At(offset, kStepBytes);
+  for (;;) {
+    const std::string_view view = window_.Rest(offset, kMagic.size());
     const size_t found = view.find(kMagic);
     if (found != std::string_view::npos) return offset + found;
-    if (view.size() < kStepBytes) return file_.size_bytes();
+    if (view.size() < kMagic.size()) return file_.size_bytes();
+    offset += view.size() - kMagic.size() + 1;
   }
 }
 
@@ -138,11 +146,12 @@ std::optional<ScannedChunk> FrameScanner::Next() {
     }
     // A frame whose size is known may be followed by a good one; otherwise look for one.
     const uint64_t next = offset_ + frame_bytes;
-    if (frame_bytes != 0 &&
-        (next == file_.size_bytes() || window_.At(next, kMagic.size()) == kMagic)) {
-      offset_ = next;
-    } else if (resync_bytes_ > (uint64_t{1} << 30) + 16 * file_.size_bytes()) {
+    if (result == Result::kTooMuch || vain_bytes_ > MostVain(file_.size_bytes())) {
       offset_ = file_.size_bytes();  // not a file that was ever a trace
+    } else if (frame_bytes != 0 &&
+               (next == file_.size_bytes() ||
+                window_.Rest(next, kMagic.size()).substr(0, kMagic.size()) == kMagic)) {
+      offset_ = next;
     } else {
       offset_ = FindMagic(offset_ + 1);
     }

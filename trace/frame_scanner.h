@@ -36,9 +36,14 @@ class FrameScanner {
   std::optional<std::string_view> HeadBytesAt(uint64_t offset);
   // Nothing but an incomplete first frame: a trace whose process ended early, for all one can tell.
   bool only_torn() const { return heads_ == 0 && only_torn_; }
+  // How much was read, moved, looked at and decompressed so far, and no more than what it can be of
+  // a file of that size, whatever it holds.
+  static constexpr uint64_t MostWork(uint64_t file_bytes) { return 320 * ((1 << 20) + file_bytes); }
+  uint64_t bytes_moved() const { return window_.bytes_moved(); }
+  uint64_t work_bytes() const { return window_.bytes_moved() + vain_bytes_ + content_bytes_; }
 
  private:
-  enum class Result { kHead, kOrphanColumns, kIncomplete, kDamaged };
+  enum class Result { kHead, kOrphanColumns, kIncomplete, kDamaged, kTooMuch };
 
   // Leaves the head's message in `decoder_`.
   Result ReadMessage(uint64_t offset, uint64_t& frame_bytes);
@@ -55,7 +60,9 @@ class FrameScanner {
   uint64_t offset_ = 0;
   uint64_t heads_ = 0;
   bool only_torn_ = false;
-  uint64_t resync_bytes_ = 0;  // looked at in vain; bounds the work on hostile files
+  // Both bound the work on files that are damaged, or made to be long to read.
+  uint64_t vain_bytes_ = 0;     // looked at or decompressed, and no head was found
+  uint64_t content_bytes_ = 0;  // of frames, decompressed
 };
 
 }  // namespace hotproof::trace

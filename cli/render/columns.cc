@@ -62,15 +62,22 @@ std::string Shorten(const std::string& text, int width) {
 
 std::vector<std::string> Wrap(const std::string& text, int width) {
   std::vector<std::string> lines(1);
+  int used = 0;  // of the last line; on a terminal as wide as can be it is the whole text
   for (size_t at = 0; at < text.size();) {
     size_t end = text.find(' ', at);
     if (end == std::string::npos) end = text.size();
     const std::string word = text.substr(at, end - at);
-    if (!lines.back().empty() && DisplayWidth(lines.back()) + 1 + DisplayWidth(word) > width) {
+    const int word_width = DisplayWidth(word);
+    if (!lines.back().empty() && used + 1 + word_width > width) {
       lines.emplace_back();
+      used = 0;
     }
-    if (!lines.back().empty()) lines.back() += ' ';
+    if (!lines.back().empty()) {
+      lines.back() += ' ';
+      ++used;
+    }
     lines.back() += word;
+    used += word_width;
     at = end + 1;
   }
   return lines;

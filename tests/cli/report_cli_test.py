@@ -288,6 +288,17 @@ class ReportTest(CliCase):
         self.check(INCONCLUSIVE, "assert", traces, "--kernel", "absent", "--max-launches", "0", "--phase", "all")
         self.check(INCONCLUSIVE, "assert", traces, "--expect-processes", "1")
 
+    def test_damage_in_very_many_places_is_told_in_few_lines(self):
+        traces = self.write(SERVER)
+        empty = b"\x28\xb5\x2f\xfd\xe0" + bytes(8) + b"\x01\0\0"  # a frame; as a chunk, one that came before
+        with open(os.path.join(traces, "trace-812.hpt"), "ab") as trace:
+            trace.write(empty * 5000)
+        report = json.loads(self.check(0, "report", traces, "--format", "json").stdout)
+        problems = [problem for problem in report["problems"] if problem["name"] == "malformed_chunk"]
+        self.assertLess(len(problems), 40)
+        self.assertIn("more places", problems[-1]["detail"])
+        self.assertEqual(report["processes"][0]["completeness"]["state"], "LOWER_BOUND")
+
     def test_records_in_a_part_that_is_gone_are_not_cuptis_fault(self):
         example = os.path.join(EXAMPLES, "torch-gemms-m8")
         for with_counters in (True, False):
