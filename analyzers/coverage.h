@@ -20,7 +20,8 @@ struct ProcessIdentity {
 };
 // Nothing that is known of both says otherwise.
 bool MayBeSame(const ProcessIdentity& a, const ProcessIdentity& b);
-// What a process of the manifest is called in its trace and counter file: by the number that it has itself.
+// What a process of the manifest is called in its trace and counter file: by the number that it has
+// itself.
 ProcessIdentity InItsTrace(const trace::Process& process, const std::string& boot_id);
 
 // Reads hotproof-manifest.json. Errors: one line with the path and what to do.

@@ -27,12 +27,13 @@ Key KeyOf(const SeenProcess& process) {
   return {static_cast<uint32_t>(pid), process.start_ticks};
 }
 
-// Processes with a trace of theirs. In pid namespaces of their own, several may have one key: then there are
-// no more of them than traces, and those that used a GPU come first.
-std::map<const SeenProcess*, const TraceIdentity*> MatchTraces(const std::vector<SeenProcess>& seen,
-                                                               const std::vector<TraceIdentity>& traces) {
+// Processes with a trace of theirs. In pid namespaces of their own, several may have one key: then
+// there are no more of them than traces, and those that used a GPU come first.
+std::map<const SeenProcess*, const TraceIdentity*> MatchTraces(
+    const std::vector<SeenProcess>& seen, const std::vector<TraceIdentity>& traces) {
   std::map<Key, std::vector<const TraceIdentity*>> by_key;
-  for (const TraceIdentity& trace : traces) by_key[{trace.pid, trace.start_ticks}].push_back(&trace);
+  for (const TraceIdentity& trace : traces)
+    by_key[{trace.pid, trace.start_ticks}].push_back(&trace);
   std::map<const SeenProcess*, const TraceIdentity*> matched;
   for (const bool holds_uvm : {true, false}) {
     for (const SeenProcess& process : seen) {

@@ -31,8 +31,8 @@ struct ProcessStat {
 // nullopt: there is no such process. `proc`: where procfs is mounted; another folder in tests.
 std::optional<ProcessStat> ReadProcessStat(pid_t pid, const std::string& proc = "/proc");
 
-// The number that a process has in its own pid namespace (a container's), which is what it takes itself for:
-// `pid` where that is the one of `proc`. 0: not known.
+// The number that a process has in its own pid namespace (a container's), which is what it takes
+// itself for: `pid` where that is the one of `proc`. 0: not known.
 pid_t NamespacePid(pid_t pid, const std::string& proc = "/proc");
 
 // Of this boot of this machine; empty: not known.
