@@ -15,33 +15,41 @@ int WidthOf(const Column& column) {
   return width;
 }
 
-int TotalWidth(const std::vector<Column>& columns) {
-  int width = columns.empty() ? 0 : -kGap;
-  for (const Column& column : columns) width += WidthOf(column) + kGap;
-  return width;
+std::vector<int> WidthsOf(const std::vector<Column>& columns) {
+  std::vector<int> widths;
+  for (const Column& column : columns) widths.push_back(WidthOf(column));
+  return widths;
+}
+
+int TotalWidth(const std::vector<int>& widths) {
+  int total = widths.empty() ? 0 : -kGap;
+  for (const int width : widths) total += width + kGap;
+  return total;
 }
 
 // Takes `excess` characters from the shrinking columns, if that leaves each at least `least`.
-bool Shrink(std::vector<Column>& columns, int excess, int least) {
+bool Shrink(std::vector<Column>& columns, const std::vector<int>& widths, int excess, int least) {
   int spare = 0;
-  for (const Column& column : columns) {
-    if (column.shrinks) spare += std::max(0, WidthOf(column) - least);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].shrinks) spare += std::max(0, widths[i] - least);
   }
   if (spare < excess) return false;
-  for (Column& column : columns) {
-    if (!column.shrinks || excess <= 0) continue;
-    const int width = WidthOf(column);
-    const int give = std::min(excess, std::max(0, width - least));
-    for (std::string& cell : column.cells) cell = Shorten(cell, width - give);
-    column.title = Shorten(column.title, width - give);
+  for (size_t i = 0; i < columns.size() && excess > 0; ++i) {
+    Column& column = columns[i];
+    if (!column.shrinks) continue;
+    const int give = std::min(excess, std::max(0, widths[i] - least));
+    for (std::string& cell : column.cells) cell = Shorten(cell, widths[i] - give);
+    column.title = Shorten(column.title, widths[i] - give);
     excess -= give;
   }
   return true;
 }
 
-std::string Pad(const std::string& text, int width, bool right) {
-  const std::string space(std::max(0, width - DisplayWidth(text)), ' ');
-  return right ? space + text : text + space;
+void AppendPadded(const std::string& text, int width, bool right, std::string& line) {
+  const int space = std::max(0, width - DisplayWidth(text));
+  if (right) line.append(space, ' ');
+  line += text;
+  if (!right) line.append(space, ' ');
 }
 
 }  // namespace
@@ -84,9 +92,10 @@ std::vector<std::string> Wrap(const std::string& text, int width) {
 }
 
 void Fit(std::vector<Column>& columns, int width) {
+  std::vector<int> widths = WidthsOf(columns);
   while (true) {
-    const int excess = TotalWidth(columns) - width;
-    if (excess <= 0 || Shrink(columns, excess, kLeastShrunk)) return;
+    const int excess = TotalWidth(widths) - width;
+    if (excess <= 0 || Shrink(columns, widths, excess, kLeastShrunk)) return;
     auto victim = columns.end();
     for (auto column = columns.begin(); column != columns.end(); ++column) {
       if (column->drop_order == 0) continue;
@@ -94,9 +103,10 @@ void Fit(std::vector<Column>& columns, int width) {
     }
     if (victim == columns.end()) {
       // If even that is not enough, the lines are long.
-      Shrink(columns, excess, kLeastReadable);
+      Shrink(columns, widths, excess, kLeastReadable);
       return;
     }
+    widths.erase(widths.begin() + (victim - columns.begin()));
     columns.erase(victim);
   }
 }
@@ -105,15 +115,18 @@ std::vector<std::string> Lines(const std::vector<Column>& columns) {
   size_t rows = 0;
   for (const Column& column : columns) rows = std::max(rows, column.cells.size());
   std::vector<std::string> lines(rows + 1);
-  for (size_t i = 0; i < columns.size(); ++i) {
-    const Column& column = columns[i];
-    const int width = WidthOf(column);
-    for (size_t row = 0; row <= rows; ++row) {
-      const std::string& cell = row == 0 ? column.title : column.cells[row - 1];
-      lines[row] += (i == 0 ? "" : std::string(kGap, ' ')) + Pad(cell, width, column.right_aligned);
+  const std::vector<int> widths = WidthsOf(columns);
+  for (size_t row = 0; row <= rows; ++row) {
+    std::string& line = lines[row];
+    line.reserve(std::max(0, TotalWidth(widths)));
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const Column& column = columns[i];
+      if (i > 0) line.append(kGap, ' ');
+      AppendPadded(row == 0 ? column.title : column.cells[row - 1], widths[i], column.right_aligned,
+                   line);
     }
+    line.erase(line.find_last_not_of(' ') + 1);
   }
-  for (std::string& line : lines) line.erase(line.find_last_not_of(' ') + 1);
   return lines;
 }
 

@@ -1,5 +1,7 @@
 #include "cli/render/printable.h"
 
+#include <algorithm>
+
 namespace hotproof::cli::render {
 namespace {
 
@@ -17,9 +19,15 @@ bool IsControl(std::string_view character) {
          (character >= "\xE2\x81\xA6" && character <= "\xE2\x81\xA9");
 }
 
+// Most texts: nothing of them is replaced.
+bool IsPlainAscii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+}
+
 // Appends `text` with each of its characters as `put(character)` says, in UTF-8.
 template <typename Put>
 std::string ByCharacter(std::string_view text, Put put) {
+  if (IsPlainAscii(text)) return std::string(text);
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {

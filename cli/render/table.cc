@@ -26,8 +26,17 @@ using report::Show;
 
 constexpr int kIndent = 2;
 
+// "%.0f". Nearly all numbers of a report are counts, for which StrFormat is slow.
+std::string Whole(double value) {
+  constexpr double kMost = 1e15;
+  const auto whole = static_cast<int64_t>(std::abs(value) < kMost ? value : 0);
+  if (static_cast<double>(whole) != value || std::signbit(value))
+    return absl::StrFormat("%.0f", value);
+  return absl::StrCat(whole);
+}
+
 std::string WithThousands(double value) {
-  const std::string digits = absl::StrFormat("%.0f", std::abs(value));
+  const std::string digits = Whole(std::abs(value));
   std::string text = value < 0 ? "-" : "";
   for (size_t i = 0; i < digits.size(); ++i) {
     if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
@@ -53,13 +62,15 @@ TimeUnit UnitFor(double largest_ns) {
 class Values {
  public:
   Values(const FieldDescriptor* field, const std::vector<const Message*>& rows)
-      : field_(field), show_(field->options().GetExtension(report::show)), rows_(rows) {
-    for (const Message* row : rows) {
-      if (IsNumber() && IsPresent(*row)) largest_ = std::max(largest_, std::abs(NumberOf(*row)));
-    }
-  }
+      : field_(field), show_(field->options().GetExtension(report::show)), rows_(rows) {}
 
-  double largest() const { return largest_; }
+  double Largest() const {
+    double largest = 0;
+    for (const Message* row : rows_) {
+      if (IsNumber() && IsPresent(*row)) largest = std::max(largest, std::abs(NumberOf(*row)));
+    }
+    return largest;
+  }
   void SetTimeUnit(const TimeUnit& unit) { time_unit_ = unit; }
 
   bool IsNumber() const {
@@ -91,7 +102,7 @@ class Values {
       case Show::RATIO:
         return absl::StrFormat("%.2fx", value);
       default:
-        return absl::StrFormat("%.0f", value);
+        return Whole(value);
     }
   }
   std::string Text(const Message& row) const {
@@ -104,13 +115,25 @@ class Values {
       return absl::StrJoin(parts, ", ");
     }
     if (!IsPresent(row)) return OfNothing(row) ? "-" : Absent();
-    if (IsNumber()) return absl::StrCat(IsLeast(row) ? ">= " : "", Format(NumberOf(row)));
+    if (IsNumber()) {
+      std::string number = Format(NumberOf(row));
+      return IsLeast(row) ? absl::StrCat(">= ", number) : number;
+    }
     if (field_->cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
       std::string name = reflection->GetEnum(row, field_)->name();
       std::replace(name.begin(), name.end(), '_', ' ');
       return name;
     }
-    return Printable(reflection->GetString(row, field_));
+    std::string scratch;
+    return Printable(reflection->GetStringReference(row, field_, &scratch));
+  }
+  // Of a field that is no number: Text() is empty.
+  bool IsEmptyText(const Message& row) const {
+    const bool is_one_string = !field_->is_repeated() && IsPresent(row) &&
+                               field_->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+    if (!is_one_string) return Text(row).empty();
+    std::string scratch;
+    return row.GetReflection()->GetStringReference(row, field_, &scratch).empty();
   }
   std::string WithTitle(const std::string& text) const {
     return show_.title().empty() ? text : absl::StrCat(show_.title(), " ", text);
@@ -125,7 +148,7 @@ class Values {
   }
   bool AnySet() const {
     return std::any_of(rows_.begin(), rows_.end(), [this](const Message* row) {
-      return IsNumber() ? NumberOf(*row) != 0 : !Text(*row).empty();
+      return IsNumber() ? NumberOf(*row) != 0 : !IsEmptyText(*row);
     });
   }
   std::string Title() const {
@@ -176,7 +199,6 @@ class Values {
   const FieldDescriptor* field_;
   const Show& show_;
   const std::vector<const Message*>& rows_;
-  double largest_ = 0;
   TimeUnit time_unit_{"ns", 1, 0};
 };
 
@@ -196,7 +218,7 @@ std::vector<Values> ShownFields(const google::protobuf::Descriptor* descriptor,
   }
   double largest_ns = 0;
   for (const Values& values : shown) {
-    if (values.IsSum()) largest_ns = std::max(largest_ns, values.largest());
+    if (values.IsSum()) largest_ns = std::max(largest_ns, values.Largest());
   }
   for (Values& values : shown) values.SetTimeUnit(UnitFor(largest_ns));
   return shown;
