@@ -1,6 +1,7 @@
 #include "analyzers/shape_evidence.h"
 
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -125,6 +126,7 @@ Shape FromName(const catalog::KernelClass& kernel_class) {
 // Bytes of `site`'s arguments that hold nothing: masked addresses, tensor maps.
 std::vector<catalog::ByteRange> HiddenBytes(const trace::Site& site) {
   std::vector<catalog::ByteRange> hidden;
+  hidden.reserve(site.masked_offsets_size() + site.tensor_maps_size());
   const auto hide = [&](uint32_t offset, uint32_t bytes) {
     hidden.push_back({offset, offset + std::min(bytes, UINT32_MAX - offset)});
   };
@@ -144,12 +146,12 @@ std::optional<catalog::LayoutReading> ReadArguments(const trace::Site& site,
                                                     const trace::Tables& tables) {
   if (kernel.layouts.empty() || site.kernel_id() >= tables.kernels.size()) return {};
   const trace::Kernel& entry = tables.kernels[site.kernel_id()];
-  const std::vector<uint32_t> offsets(entry.parameter_offsets().begin(),
-                                      entry.parameter_offsets().end());
-  const std::vector<uint32_t> sizes(entry.parameter_sizes().begin(), entry.parameter_sizes().end());
+  const auto all_of = [](const auto& numbers) {
+    return std::span<const uint32_t>(numbers.data(), static_cast<size_t>(numbers.size()));
+  };
   const std::vector<catalog::ByteRange> hidden = HiddenBytes(site);
-  catalog::LaunchEvidence evidence{offsets,
-                                   sizes,
+  catalog::LaunchEvidence evidence{all_of(entry.parameter_offsets()),
+                                   all_of(entry.parameter_sizes()),
                                    site.arguments(),
                                    hidden,
                                    {site.grid_x(), site.grid_y(), site.grid_z()},

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
-#include <set>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -40,46 +40,104 @@ std::vector<int64_t> TileExtents(const std::string& tile) {
   return extents;
 }
 
-// What AddKnown may add.
-constexpr const char* kKnown[] = {
-    "grid_x", "grid_y",  "grid_z",  "block_x",         "block_y",         "block_z",
-    "grid",   "tiles_m", "tiles_n", "swapped_tiles_m", "swapped_tiles_n", "padded_k"};
+// The first slots of every layout: what AddKnown may add, then what a reading has.
+enum KnownSlot : uint32_t {
+  kGridX,
+  kGridY,
+  kGridZ,
+  kBlockX,
+  kBlockY,
+  kBlockZ,
+  kGrid,
+  kTilesM,
+  kTilesN,
+  kSwappedTilesM,
+  kSwappedTilesN,
+  kPaddedK,
+  kM,
+  kN,
+  kK,
+  kBatch,
+  kLda,
+  kLdb,
+  kLdd,
+};
+constexpr std::pair<const char*, KnownSlot> kAddedNames[] = {{"grid_x", kGridX},
+                                                             {"grid_y", kGridY},
+                                                             {"grid_z", kGridZ},
+                                                             {"block_x", kBlockX},
+                                                             {"block_y", kBlockY},
+                                                             {"block_z", kBlockZ},
+                                                             {"grid", kGrid},
+                                                             {"tiles_m", kTilesM},
+                                                             {"tiles_n", kTilesN},
+                                                             {"swapped_tiles_m", kSwappedTilesM},
+                                                             {"swapped_tiles_n", kSwappedTilesN},
+                                                             {"padded_k", kPaddedK}};
+constexpr std::pair<const char*, KnownSlot> kReadNames[] = {
+    {"m", kM},     {"n", kN},     {"k", kK},    {"batch", kBatch},
+    {"lda", kLda}, {"ldb", kLdb}, {"ldd", kLdd}};
+constexpr uint32_t kKnownSlots = kLdd + 1;
 
-// A repeated name keeps its first value: fields before what is derived from them.
-template <typename Values>
-void AddKnown(const LaunchEvidence& evidence, const KernelClass& kernel_class, Values& values) {
-  for (int axis = 0; axis < 3; ++axis) {
-    const std::string suffix(1, static_cast<char>('x' + axis));
-    values.try_emplace("grid_" + suffix, evidence.grid[axis]);
-    values.try_emplace("block_" + suffix, evidence.block[axis]);
+// The slot of `name`: a new one unless it has one.
+template <typename Names>
+uint32_t SlotFor(const std::string& name, uint32_t& slots, Names& names) {
+  const auto [at, is_new] = names.try_emplace(name, slots);
+  if (is_new) {
+    for (const auto& [known, slot] : kReadNames) {
+      if (name == known) return at->second = slot;
+    }
+    ++slots;
+  }
+  return at->second;
+}
+
+using KnownValues = std::vector<std::optional<int64_t>>;
+
+// What is set keeps its value: fields before what is derived from them.
+void SetIfNew(KnownValues& values, uint32_t slot, int64_t value) {
+  if (!values[slot]) values[slot] = value;
+}
+
+void AddKnown(const LaunchEvidence& evidence, const std::string& tile_text, KnownValues& values) {
+  for (uint32_t axis = 0; axis < 3; ++axis) {
+    SetIfNew(values, kGridX + axis, evidence.grid[axis]);
+    SetIfNew(values, kBlockX + axis, evidence.block[axis]);
   }
   int64_t grid;
   if (!__builtin_mul_overflow(int64_t{evidence.grid[0]} * evidence.grid[1],
                               int64_t{evidence.grid[2]}, &grid)) {
-    values.try_emplace("grid", grid);
+    SetIfNew(values, kGrid, grid);
   }
-  const std::vector<int64_t> tile = TileExtents(kernel_class.tile);
-  const auto m = values.find("m"), n = values.find("n"), k = values.find("k");
-  if (tile.size() >= 2 && m != values.end() && n != values.end()) {
-    values.try_emplace("tiles_m", CeilDiv(m->second, tile[0]));
-    values.try_emplace("tiles_n", CeilDiv(n->second, tile[1]));
-    values.try_emplace("swapped_tiles_m", CeilDiv(m->second, tile[1]));
-    values.try_emplace("swapped_tiles_n", CeilDiv(n->second, tile[0]));
+  const std::vector<int64_t> tile = TileExtents(tile_text);
+  if (const auto m = values[kM], n = values[kN]; tile.size() >= 2 && m && n) {
+    SetIfNew(values, kTilesM, CeilDiv(*m, tile[0]));
+    SetIfNew(values, kTilesN, CeilDiv(*n, tile[1]));
+    SetIfNew(values, kSwappedTilesM, CeilDiv(*m, tile[1]));
+    SetIfNew(values, kSwappedTilesN, CeilDiv(*n, tile[0]));
   }
-  if (tile.size() >= 3 && k != values.end()) {
-    values.try_emplace("padded_k", CeilDiv(k->second, tile[2]) * tile[2]);
+  if (const auto k = values[kK]; tile.size() >= 3 && k) {
+    SetIfNew(values, kPaddedK, CeilDiv(*k, tile[2]) * tile[2]);
   }
 }
 
 }  // namespace
 
-absl::StatusOr<CompiledLayout::Check> CompiledLayout::CompileCheck(const std::string& text) {
+absl::StatusOr<CompiledLayout::Check> CompiledLayout::CompileCheck(const std::string& text,
+                                                                   const Names& names) {
   Check check;
   check.text = text;
   const std::vector<std::string> words = absl::StrSplit(text, ' ', absl::SkipEmpty());
-  const auto operand = [](const std::string& word) {
+  std::string unknown;
+  const auto operand = [&](const std::string& word) {
     Operand result;
-    if (!absl::SimpleAtoi(word, &result.number)) result.name = word;
+    if (absl::SimpleAtoi(word, &result.number)) return result;
+    const auto found = names.find(word);
+    if (found != names.end()) {
+      result.slot = found->second;
+    } else {
+      unknown = word;
+    }
     return result;
   };
   const auto invalid = [&text] {
@@ -87,7 +145,6 @@ absl::StatusOr<CompiledLayout::Check> CompiledLayout::CompileCheck(const std::st
         "\"", text, "\" is no check; write \"a == b\", \"a >= b\", \"a <= b\" or \"a == b | c\""));
   };
   if (words.size() < 3 || words.size() % 2 == 0) return invalid();
-  check.left = operand(words[0]);
   if (words[1] == "==")
     check.op = Check::Operator::kEqual;
   else if (words[1] == ">=")
@@ -101,8 +158,12 @@ absl::StatusOr<CompiledLayout::Check> CompiledLayout::CompileCheck(const std::st
       check.right.push_back(operand(words[i]));
     else if (words[i] != "|")
       return invalid();
+    if (!unknown.empty()) break;
   }
-  return check;
+  if (unknown.empty()) check.left = operand(words[0]);
+  if (unknown.empty()) return check;
+  return absl::InvalidArgumentError(absl::StrCat("\"", text, "\": nothing is called ", unknown,
+                                                 "; docs/shapes.md says what a check may name"));
 }
 
 absl::StatusOr<CompiledLayout> CompiledLayout::Compile(const Layout& layout) {
@@ -123,31 +184,19 @@ absl::StatusOr<CompiledLayout> CompiledLayout::Compile(const Layout& layout) {
   auto signature = Signature::Compile(layout.parameters());
   if (!signature.ok()) return invalid(std::string(signature.status().message()));
   compiled.signature_ = *std::move(signature);
+  Names names(std::begin(kAddedNames), std::end(kAddedNames));
+  uint32_t slots = kKnownSlots;
+  for (const Signature::Term& term : compiled.signature_.terms()) {
+    compiled.term_slots_.push_back(
+        term.field.empty() ? std::nullopt : std::optional<Slot>(SlotFor(term.field, slots, names)));
+  }
   for (const LayoutField& field : layout.field()) {
     const uint32_t bytes = field.bytes() == 0 ? 4 : field.bytes();
     if (field.name().empty() || (bytes != 4 && bytes != 8)) {
       return invalid("a field needs a name, and 4 or 8 bytes");
     }
-    compiled.fields_.push_back(
-        {field.name(), field.parameter(), field.offset(), bytes, field.plus()});
-  }
-  // What a check may name.
-  std::set<std::string> names(std::begin(kKnown), std::end(kKnown));
-  for (const Signature::Term& term : compiled.signature_.terms()) names.insert(term.field);
-  for (const Field& field : compiled.fields_) names.insert(field.name);
-  for (const std::string& constant : layout.constant())
-    names.insert(constant.substr(0, constant.find(' ')));
-  for (const std::string& text : layout.check()) {
-    auto check = CompileCheck(text);
-    if (!check.ok()) return invalid(std::string(check.status().message()));
-    std::vector<Operand> operands = check->right;
-    operands.push_back(check->left);
-    for (const Operand& operand : operands) {
-      if (operand.name.empty() || names.contains(operand.name)) continue;
-      return invalid(absl::StrCat("\"", text, "\": nothing is called ", operand.name,
-                                  "; docs/shapes.md says what a check may name"));
-    }
-    compiled.checks_.push_back(*std::move(check));
+    compiled.fields_.push_back({field.name(), SlotFor(field.name(), slots, names),
+                                field.parameter(), field.offset(), bytes, field.plus()});
   }
   for (const std::string& text : layout.constant()) {
     const std::vector<std::string> words = absl::StrSplit(text, ' ', absl::SkipEmpty());
@@ -155,7 +204,15 @@ absl::StatusOr<CompiledLayout> CompiledLayout::Compile(const Layout& layout) {
     if (words.size() != 3 || words[1] != "=" || !absl::SimpleAtoi(words[2], &value)) {
       return invalid("\"" + text + "\" is no constant; write \"m = 1\"");
     }
-    compiled.constants_[words[0]] = value;
+    const Slot slot = SlotFor(words[0], slots, names);
+    compiled.constants_.resize(slots);
+    compiled.constants_[slot] = value;
+  }
+  compiled.constants_.resize(slots);
+  for (const std::string& text : layout.check()) {
+    auto check = CompileCheck(text, names);
+    if (!check.ok()) return invalid(std::string(check.status().message()));
+    compiled.checks_.push_back(*std::move(check));
   }
   return compiled;
 }
@@ -170,9 +227,7 @@ bool CompiledLayout::AppliesTo(const KernelClass& kernel_class, const Node& name
 }
 
 std::optional<int64_t> CompiledLayout::ValueOf(const Operand& operand, const Values& values) {
-  if (operand.name.empty()) return operand.number;
-  const auto found = values.find(operand.name);
-  return found == values.end() ? std::nullopt : std::optional<int64_t>(found->second);
+  return operand.slot ? values[*operand.slot] : operand.number;
 }
 
 bool CompiledLayout::Passes(const Check& check, const Values& values) {
@@ -222,7 +277,7 @@ bool CompiledLayout::ReadField(const Field& field, const LaunchEvidence& evidenc
     constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 2;
     if (value > kMost || value < -kMost) return true;  // no size: not known
   }
-  values.try_emplace(field.name, value + field.plus);
+  SetIfNew(values, field.slot, value + field.plus);
   return true;
 }
 
@@ -240,15 +295,17 @@ std::optional<LayoutReading> CompiledLayout::Read(const LaunchEvidence& evidence
   Values values = constants_;
   for (size_t i = 0; i < signature_.terms().size(); ++i) {
     const Signature::Term& term = signature_.terms()[i];
-    if (term.field.empty()) continue;
+    if (!term_slots_[i]) continue;
     const uint32_t bytes = evidence.parameter_sizes[(*at)[i]] >= 8 ? 8 : 4;
-    if (!ReadField({term.field, (*at)[i], 0, bytes, 0}, evidence, values, reading.refused))
+    if (!ReadField({term.field, *term_slots_[i], (*at)[i], 0, bytes, 0}, evidence, values,
+                   reading.refused)) {
       return reading;
+    }
   }
   for (const Field& field : fields_) {
     if (!ReadField(field, evidence, values, reading.refused)) return reading;
   }
-  AddKnown(evidence, kernel_class, values);
+  AddKnown(evidence, kernel_class.tile, values);
   const auto refuse = [&reading](std::string why) {
     reading.refused = std::move(why);
     reading.contradiction = true;
@@ -259,22 +316,18 @@ std::optional<LayoutReading> CompiledLayout::Read(const LaunchEvidence& evidence
     const auto left = ValueOf(check.left, values);
     return refuse(absl::StrCat("\"", check.text, "\" does not hold (", left.value_or(0), ")"));
   }
-  const auto dim = [&values](std::string_view name) {
-    const auto found = values.find(name);
-    return found == values.end() ? std::nullopt : std::optional<int64_t>(found->second);
-  };
-  for (const char* name : {"m", "n", "k", "batch"}) {
-    const auto value = dim(name);
-    if (value && (*value < 1 || *value > kMaxDim))
+  for (const auto& [name, slot] : kReadNames) {
+    const auto value = values[slot];
+    if (slot <= kBatch && value && (*value < 1 || *value > kMaxDim))
       return refuse(absl::StrCat(name, " would be ", *value));
   }
-  reading.m = dim("m");
-  reading.n = dim("n");
-  reading.k = dim("k");
-  reading.batch = dim("batch");
-  reading.lda = dim("lda");
-  reading.ldb = dim("ldb");
-  reading.ldd = dim("ldd");
+  reading.m = values[kM];
+  reading.n = values[kN];
+  reading.k = values[kK];
+  reading.batch = values[kBatch];
+  reading.lda = values[kLda];
+  reading.ldb = values[kLdb];
+  reading.ldd = values[kLdd];
   return reading;
 }
 

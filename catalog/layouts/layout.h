@@ -45,8 +45,11 @@ class CompiledLayout {
                                     const KernelClass& kernel_class) const;
 
  private:
+  // Names are numbers once a layout is compiled: thousands of sites are read.
+  using Slot = uint32_t;
+  using Values = std::vector<std::optional<int64_t>>;  // by slot
   struct Operand {
-    std::string name;  // empty: the number
+    std::optional<Slot> slot;  // nothing: the number
     int64_t number = 0;
   };
   struct Check {
@@ -57,12 +60,13 @@ class CompiledLayout {
   };
   struct Field {
     std::string name;
+    Slot slot;
     uint32_t parameter, offset, bytes;
     int64_t plus;
   };
-  using Values = std::map<std::string, int64_t, std::less<>>;
+  using Names = std::map<std::string, Slot, std::less<>>;  // while it is compiled
 
-  static absl::StatusOr<Check> CompileCheck(const std::string& text);
+  static absl::StatusOr<Check> CompileCheck(const std::string& text, const Names& names);
   static std::optional<int64_t> ValueOf(const Operand& operand, const Values& values);
   static bool Passes(const Check& check, const Values& values);
   // False and why in `refused` if a field's bytes are not there.
@@ -73,9 +77,10 @@ class CompiledLayout {
   std::vector<std::string> rules_;
   Signature signature_;
   std::vector<std::shared_ptr<const Pattern>> names_, exceptions_;
+  std::vector<std::optional<Slot>> term_slots_;  // by term of signature_
   std::vector<Field> fields_;
   std::vector<Check> checks_;
-  Values constants_;
+  Values constants_;  // as many as there are slots
 };
 
 }  // namespace hotproof::catalog
