@@ -1,18 +1,14 @@
 // hotproof: which GPU kernels a serving run really executed. One file per subcommand.
-#include <malloc.h>
-#include <sys/mman.h>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <cstdint>
-#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "cli/assert.h"
 #include "cli/compare.h"
+#include "cli/heap/heap.h"
 #include "cli/render/printable.h"
 #include "cli/report.h"
 #ifdef HOTPROOF_HAS_CLASSIFY
@@ -27,32 +23,8 @@
 
 using hotproof::cli::render::Printable;
 
-namespace {
-
-// A short trace's report would spend a third of its time on first touches of pages.
-void TakeMemoryFast() {
-  // Buffers of a few MB are freed and taken again and again: kept, their pages fault once.
-  constexpr int kKeptBytes = 32 << 20;  // the most that glibc takes for a threshold
-  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
-  mallopt(M_MMAP_THRESHOLD, kKeptBytes);
-  mallopt(M_TOP_PAD, 1 << 20);
-  // A second thread's own heap would grow by one page a call.
-  mallopt(M_ARENA_MAX, 1);
-  // The heap's first part in pages of 2 MB, where the machine has such. Only what is used is taken.
-  constexpr size_t kLargePageBytes = 2 << 20;
-  constexpr size_t kHeapBytes = 24 << 20;
-  if (void* const heap = std::malloc(kHeapBytes)) {
-    const auto begin = reinterpret_cast<uintptr_t>(heap);
-    const uintptr_t aligned = (begin + kLargePageBytes - 1) / kLargePageBytes * kLargePageBytes;
-    madvise(reinterpret_cast<void*>(aligned), begin + kHeapBytes - aligned, MADV_HUGEPAGE);
-    std::free(heap);
-  }
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
-  TakeMemoryFast();
+  hotproof::cli::TakeMemoryFast();
 
   CLI::App app("Proves which GPU kernels a serving run really executed", "hotproof");
   app.set_version_flag("--version", HOTPROOF_VERSION);
