@@ -81,6 +81,7 @@ void TellApart(report::Report* report) {
         .push_back(&row);
   }
   for (const auto& [shown, rows] : alike) {
+    if (rows.size() == 1) continue;
     std::vector<std::vector<std::string>> hidden;
     for (const report::Gemm* row : rows) hidden.push_back(HiddenOf(*row));
     for (size_t i = 0; i < rows.size(); ++i) {

@@ -39,9 +39,16 @@ void AddNoRange(report::Report* report) {
       "use NVTX or hotproof_range_push in the program, or trace it with run --torch-ops");
 }
 
+// Never freed: the process ends sooner than all parts of a report are given back. Once a type.
+template <typename T>
+T& Keep(T value) {
+  static T& kept = *new T(std::move(value));
+  return kept;
+}
+
 // `message`: a Report or Totals. Returns the exit code.
 template <typename Message>
-int Show(const LoadedRun& run, const Options& options, Message message) {
+int Show(const LoadedRun& run, const Options& options, Message& message) {
   const bool json = options.format == "json";
   if (message.processes_size() == 0) {
     // Readers of the JSON see no exit code.
@@ -64,22 +71,22 @@ int Show(const LoadedRun& run, const Options& options, Message message) {
 }
 
 int Run(const Options& options) {
-  const auto run = LoadRun(options.paths, options.rules, /*counts_only=*/options.totals);
+  const auto& run = Keep(LoadRun(options.paths, options.rules, /*counts_only=*/options.totals));
   if (!run.ok()) {
     PrintError(std::string(run.status().message()));
     return kBadInput;
   }
   if (options.totals)
-    return Show(*run, options, analyzers::BuildTotals(run->processes, run->coverage));
-  report::Report report = analyzers::BuildReport(
+    return Show(*run, options, Keep(analyzers::BuildTotals(run->processes, run->coverage)));
+  report::Report& report = Keep(analyzers::BuildReport(
       run->processes, run->coverage,
-      options.phase == "all" ? analyzers::PhaseChoice::kAll : analyzers::PhaseChoice::kSteady);
+      options.phase == "all" ? analyzers::PhaseChoice::kAll : analyzers::PhaseChoice::kSteady));
   if (options.by == "range") {
     if (report.processes_size() > 0 && report.ranges_size() == 0) AddNoRange(&report);
   } else if (options.format != "json") {
     report.clear_ranges();
   }
-  return Show(*run, options, std::move(report));
+  return Show(*run, options, report);
 }
 
 }  // namespace
