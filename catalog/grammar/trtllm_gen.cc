@@ -28,6 +28,13 @@ const Element* TakeElement(std::string_view* token) {
   return nullptr;
 }
 
+// "sm100f", "sm90a"; of "sm10" a digit is missing.
+bool IsArchitecture(std::string_view token) {
+  if (!ConsumePrefix(&token, "sm")) return false;
+  const size_t digits = std::min(token.find_first_not_of("0123456789"), token.size());
+  return digits == 3 || (digits == 2 && token[0] != '1');
+}
+
 }  // namespace
 
 bool ReadTrtllmGen(std::string_view name, KernelClass* out) {
@@ -38,10 +45,8 @@ bool ReadTrtllmGen(std::string_view name, KernelClass* out) {
   if (first == nullptr) return false;
   const Element* second = operands.empty() ? first : TakeElement(&operands);
   if (second == nullptr || !operands.empty()) return false;
-  for (const std::string_view token : tokens) {
-    if (token.size() > 3 && token.starts_with("sm") && IsDigit(token[2])) {
-      out->arch = token.substr(0, token.find_first_not_of("0123456789", 2));
-    }
+  if (IsArchitecture(tokens.back())) {
+    out->arch = tokens.back().substr(0, tokens.back().find_first_not_of("0123456789", 2));
   }
   if (out->arch.empty()) return true;
   const auto has = [&tokens](std::string_view token) {

@@ -193,7 +193,8 @@ TEST(Hostile, TornNamesOfGeneratorsSayNothingElse) {
       for (const auto& [was, is] : {std::pair(&whole.a_dtype, &part.a_dtype),
                                     {&whole.b_dtype, &part.b_dtype},
                                     {&whole.scaling, &part.scaling},
-                                    {&whole.tile, &part.tile}}) {
+                                    {&whole.tile, &part.tile},
+                                    {&whole.arch, &part.arch}}) {
         EXPECT_TRUE(is->empty() || *is == *was) << name.substr(0, size) << " of " << name;
       }
     }
