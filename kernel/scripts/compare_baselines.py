@@ -15,6 +15,7 @@ Units: microseconds a GEMM. Needs torch >= 2.8 on a Hopper GPU.
 import argparse
 import ctypes
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -58,7 +59,7 @@ class Problem:
 
 def hotproof(path, m_major):
     """With A's scales M-major, as the other methods get them, or row by row."""
-    library = ctypes.CDLL(path)
+    library = ctypes.CDLL(os.path.abspath(path))
     library.hotproof_status_string.restype = ctypes.c_char_p
 
     def check(status):
@@ -170,6 +171,16 @@ def inside_bound(p, out, reference):
     return bool((excess <= 0).all()), float(excess.max())
 
 
+class Recorded:
+    """`count` GEMMs of a method in a graph. A graph keeps only what was allocated while it was captured: the method
+    (its scales, its compiled kernels) and its output are kept here. torch gives freed memory back to the driver
+    before every capture, so that a graph whose tensors are gone reads or writes what is no longer mapped."""
+
+    def __init__(self, run, p, out):
+        self.needs = (run, p, out)
+        self.graph, self.count = graph_of(run, p, out)
+
+
 def graph_of(run, p, out):
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
@@ -232,21 +243,22 @@ def main():
                     if compared:
                         good, excess = inside_bound(p, result, reference)
                         if not good:
-                            print(f"{name} M {m} {method}: outside the bound by {excess:.3g}, not timed")
+                            print(f"{name} M {m} {method}: outside the bound by {excess:.3g}, not timed", flush=True)
                             continue
-                    graphs[method] = graph_of(run, p, out)
+                    graphs[method] = Recorded(run, p, out)
                 except Exception as error:  # a baseline that is missing must not stop the others
-                    print(f"{name} M {m} {method}: skipped ({type(error).__name__}: {str(error)[:120]})")
+                    print(f"{name} M {m} {method}: skipped ({type(error).__name__}: {str(error)[:120]})",
+                          flush=True)
                     if method in ours:
                         sys.exit(1)
             times = {method: [] for method in graphs}
             for replay in range(options.replays + 2):
-                for method, (graph, count) in graphs.items():
+                for method, recorded in graphs.items():
                     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
                     start.record()
-                    graph.replay()
+                    recorded.graph.replay()
                     end.record()
-                    times[method].append((start, end, count))
+                    times[method].append((start, end, recorded.count))
             torch.cuda.synchronize()
             for method, events in times.items():
                 us = [s.elapsed_time(e) * 1e3 / count for s, e, count in events[2:]]
@@ -255,7 +267,7 @@ def main():
                 print(f"{name:9} M {m:3} {method:40} {statistics.median(us):8.2f} us", flush=True)
             state = clocks()
             write_json(options.json, records, state)
-            del p, graphs, times, reference
+            del p, graphs, times, reference, run, result, out
             torch.cuda.empty_cache()
 
 
