@@ -17,6 +17,7 @@
 
 #include "kernel/gemm_params.cuh"
 #include "kernel/load.cuh"
+#include "kernel/one_warpgroup.cuh"
 #include "kernel/ptx.cuh"
 #include "kernel/store.cuh"
 
@@ -73,29 +74,6 @@ __device__ void feed_many_tokens(const GemmParams& p, const Rings& rings, const 
     ptx::mbarrier_arrive_after_cp_async(full);
   }
 }
-
-// Where in a ring a warp reads next, kept up to date while the tensor cores work.
-struct RingReader {
-  uint32_t full;      // the stage's barrier; that of 'empty' stands `stages` barriers further
-  uint32_t data = 0;  // the stage, in bytes from the ring's first
-  uint32_t phase = 0;
-  int stage = 0;
-
-  // True where the ring begins again.
-  __device__ bool advance(int stages, uint32_t stage_bytes) {
-    ++stage;
-    full += 8;
-    data += stage_bytes;
-    if (stage < stages) return false;
-    stage = 0;
-    full -= 8 * stages;
-    data = 0;
-    phase ^= 1;
-    return true;
-  }
-  __device__ bool ready() const { return ptx::mbarrier_test_wait(full, phase); }
-  __device__ void wait() const { ptx::mbarrier_wait(full, phase); }
-};
 
 // A consumer warp's life. Its warpgroup multiplies 64 tokens by kPieces times kN weight rows.
 // kAligned: a piece has one row of B's scales, else up to two.
@@ -196,119 +174,11 @@ __device__ void consume_many(const GemmParams& p, const Rings& rings, const CtaW
       for (int i = 0; i < kCount; ++i) multiply_block(i, k + i, i == kCount - 1);
     }
   };
-  // With one warpgroup nothing hides what stands between two stages: the next one's barriers are
-  // tested and addresses advanced while the tensor cores work on this one's last block.
-  RingReader w{rings.full(0)}, t{rings.token_full(0)};
-  uint32_t a_scales = rings.scales(0) + (first_m + lane / 4) * 4;
-  bool ready = false;
-  // kSecond: second[0], where the compiler may know it, else 0.
-  const auto multiply_alone = [&]<int kSecond>(
-      int from, int to, std::integral_constant<int, kSecond>) __attribute__((always_inline)) {
-#pragma unroll 1
-    for (int k = from; k < to; k += blocks) {
-      if (!ready) {
-        w.wait();
-        t.wait();
-      }
-      const uint32_t w_full = w.full, t_full = t.full, scales = a_scales;
-      const ptx::Descriptor w_first = weights.plus(w.data), t_first = tokens.plus(t.data);
-      const auto start = [&](float(&part)[kN / 2], int i) {
-        ptx::keep_in_order(part);
-        ptx::wgmma_fence();
-#pragma unroll
-        for (int s = 0; s < 4; ++s) {
-          ptx::wgmma_m64k32<kN>(part, t_first.at(i * kMTile * kBlockK + 32 * s),
-                                w_first.at(i * kAtomBytes + 32 * s), s);
-        }
-        ptx::wgmma_commit();
-      };
-      const auto finish = [&](float(&part)[kN / 2], int i, bool last) {
-        const float low_a = ptx::load_shared(scales + i * kMTile * 4);
-        const float high_a = ptx::load_shared(scales + i * kMTile * 4 + 32);
-        float scale[kScales][2];
-#pragma unroll
-        for (int r = 0; r < kScales; ++r) {
-          const float b_scale = ptx::load_shared(b_scales[0][r] + (k + i) * 4);
-          scale[r][0] = low_a * b_scale;
-          scale[r][1] = high_a * b_scale;
-        }
-        if (last) {
-          w.advance(rings.stages, p.layout.weight_stage);
-          a_scales += p.layout.scale_stage;
-          if (t.advance(rings.token_stages, p.layout.token_stage))
-            a_scales -= rings.token_stages * p.layout.scale_stage;
-          ready = w.ready() & t.ready();
-          ptx::wgmma_wait<0>();
-          __syncwarp();
-          if (lane == 0) {
-            ptx::mbarrier_arrive(w_full + 8 * rings.stages);
-            ptx::mbarrier_arrive(t_full + 8 * rings.token_stages);
-          }
-        } else {
-          ptx::wgmma_wait<1>();
-        }
-        ptx::keep_in_order(part);
-#pragma unroll
-        for (int j = 0; j < kN / 8; ++j) {
-          const bool later = kSecond > 0 ? j >= kSecond : j >= second[0];
-          const float low = later ? scale[kScales - 1][0] : scale[0][0];
-          const float high = later ? scale[kScales - 1][1] : scale[0][1];
-          acc[0][4 * j] = fmaf(part[4 * j], low, acc[0][4 * j]);
-          acc[0][4 * j + 1] = fmaf(part[4 * j + 1], low, acc[0][4 * j + 1]);
-          acc[0][4 * j + 2] = fmaf(part[4 * j + 2], high, acc[0][4 * j + 2]);
-          acc[0][4 * j + 3] = fmaf(part[4 * j + 3], high, acc[0][4 * j + 3]);
-        }
-      };
-      // Of a last stage that is not full, the rest are not this CTA's: multiplied by nothing.
-      const int count = min(blocks, to - k);
-      float part[2][kN / 2];
-      if (count == 4) {
-        start(part[0], 0);
-        start(part[1], 1);
-        finish(part[0], 0, false);
-        start(part[0], 2);
-        finish(part[1], 1, false);
-        start(part[1], 3);
-        finish(part[0], 2, false);
-        finish(part[1], 3, true);
-      } else if (kSecond == 0 && count == 2) {
-        start(part[0], 0);
-        start(part[1], 1);
-        finish(part[0], 0, false);
-        finish(part[1], 1, true);
-      } else {
-#pragma unroll 1
-        for (int i = 0; i < count - 1; ++i) {
-          start(part[0], i);
-          ptx::wgmma_wait<0>();
-          finish(part[0], i, false);
-        }
-        start(part[0], count - 1);
-        finish(part[0], count - 1, true);
-      }
-    }
-  };
+  OneWarpgroup<kN, kMTile> alone(p, rings, weights, tokens, first_m, lane);
   // K blocks [from, to) -> acc.
   const auto multiply = [&](int from, int to) {
     if constexpr (kSplit == Split::kAll) {
-      switch (blocks == 4 ? second[0] : 0) {
-        case 2:
-          return multiply_alone(from, to, std::integral_constant<int, 2>());
-        case 4:
-          return multiply_alone(from, to, std::integral_constant<int, 4>());
-        case 6:
-          return multiply_alone(from, to, std::integral_constant<int, 6>());
-        case 8:
-          return multiply_alone(from, to, std::integral_constant<int, 8>());
-        case 10:  // the tile has no more groups: one row of B's scales
-        case 12:
-        case 14:
-        case 16:
-          return multiply_alone(from, to, std::integral_constant<int, 10>());
-        default:
-          break;
-      }
-      multiply_alone(from, to, std::integral_constant<int, 0>());
+      alone.multiply(from, to, b_scales[0], second[0], acc[0]);
     } else {
       for (int k = from; k < to; k += blocks) {
         wait_for_weights(rings, w_at);
