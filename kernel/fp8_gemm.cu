@@ -127,10 +127,14 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
   ring.window = std::min(ring.window, ring.stages);
   plan->smem_bytes = smem();
   plan->smem_bytes = std::max(plan->smem_bytes, device.smem_per_sm / 2);  // one CTA each
+  plan->workspace_bytes = 0;
   // Of every pair of segments a tile's sums, as consumer warps hold them.
   const size_t pair_bytes = sizeof(float) * plan->m_tile * kFullTileGroups * kGroup;
-  plan->workspace_bytes = work.shared ? kControlBytes + work.tiles * work.parts() * pair_bytes : 0;
-  return work.shared && work.tiles > kMaxSharedTiles ? HOTPROOF_UNSUPPORTED_SHAPE : HOTPROOF_OK;
+  if (!work.shared) return HOTPROOF_OK;
+  plan->workspace_bytes = kControlBytes + (work.many ? work.tiles * work.parts() * pair_bytes : 0);
+  const size_t meetings = work.many ? 0 : work.tiles * (work.parts() - 1) * pair_bytes;
+  return work.tiles > kMaxSharedTiles || meetings > kMeetingBytes ? HOTPROOF_UNSUPPORTED_SHAPE
+                                                                  : HOTPROOF_OK;
 }
 
 template <bool kQuantise>
@@ -243,8 +247,9 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
   p.lda = args.lda;
   p.d = static_cast<__nv_bfloat16*>(args.d);
   p.ldd = args.ldd;
-  p.tickets = static_cast<int*>(args.workspace);
-  p.partials = reinterpret_cast<float*>(static_cast<uint8_t*>(args.workspace) + kControlBytes);
+  uint8_t* workspace = static_cast<uint8_t*>(args.workspace);
+  p.tickets = reinterpret_cast<int*>(workspace);
+  p.partials = reinterpret_cast<float*>(workspace + kControlBytes);
 #ifdef HOTPROOF_COUNT_LAUNCHES
   void* counter = nullptr;
   if (cudaGetSymbolAddress(&counter, launch_count) == cudaSuccess) {

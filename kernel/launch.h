@@ -60,9 +60,11 @@ struct Plan {
   size_t workspace_bytes;
 };
 
-// The front of a workspace: tickets, 8 per shared tile, zero between calls.
-inline constexpr size_t kControlBytes = 65536;
-inline constexpr int kMaxSharedTiles = static_cast<int>(kControlBytes / (8 * 4));
+// The front of a workspace, zero between calls: tickets, 8 per shared tile, for many tokens, and
+// for few the slots in which sums meet.
+inline constexpr size_t kTicketBytes = 65536, kMeetingBytes = 4 << 20;
+inline constexpr size_t kControlBytes = kTicketBytes + kMeetingBytes;
+inline constexpr int kMaxSharedTiles = static_cast<int>(kTicketBytes / (8 * 4));
 
 // Checks shape and device. `quantise`: the bf16 entry point.
 hotproof_status make_plan(int m, int n, int k, bool quantise, const Tuning& tuning, Plan* plan);

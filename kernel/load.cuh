@@ -117,20 +117,28 @@ __device__ void load_b_scales(const GemmParams& p, const Rings& rings, const Cta
   }
 }
 
-// Token warp w of three takes every third stage: A by TMA, its scales by 4-byte copies.
-template <int kMTile>
+// Token warp w of three takes every third stage: A by TMA, its scales by 4-byte copies. The
+// previous kernel is waited for at the last moment: all that comes before it is then done, and its
+// code is in the cache.
+template <int kMTile, Mutation kMutation>
 __device__ void feed_tokens(const GemmParams& p, const Rings& rings, const CtaWork& cta, int w,
                             int lane) {
   Cursor to;
   to.advance(rings.token_stages, w);
   StageWalk at = cta.walk(p);
   at.next(w);
+  bool waited = false;
   for (; !at.done(); at.next(kTokenWarps), to.advance(rings.token_stages, kTokenWarps)) {
     const uint32_t full = rings.token_full(to.stage);
     const int first_k = at.k();
     ptx::mbarrier_wait(rings.token_empty(to.stage), to.phase ^ 1);
+    if (lane == 0) ptx::mbarrier_arrive_expect_tx(full, p.layout.token_stage);
+    if (!waited) {
+      wait_for_previous_kernel(p);
+      if (w == 0 && lane == 0) note<kMutation>(p, kDependencyMet);
+      waited = true;
+    }
     if (lane == 0) {
-      ptx::mbarrier_arrive_expect_tx(full, p.layout.token_stage);
 #pragma unroll 1
       for (int j = 0; j < p.ring.stage_blocks; ++j) {
         ptx::tma_load_2d(rings.tokens(to.stage) + j * kMTile * kBlockK, &p.a_map,

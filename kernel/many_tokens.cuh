@@ -224,7 +224,7 @@ __device__ void consume_many(const GemmParams& p, const Rings& rings, const CtaW
       multiply(cut, cta.k_end);
 #pragma unroll
       for (int j = 0; j < kN / 2; ++j) acc[0][j] = first[j] + acc[0][j];
-      if (!add_pairs<Mutation::kNone>(p, tile, warp, lane, acc[0])) continue;
+      if (!add_pairs(p, tile, warp, lane, acc[0])) continue;
     } else {
       SegmentSum<kN / 2> sum;
       for (int s = 0; s < p.work.segments; ++s) {

@@ -192,6 +192,30 @@ __device__ inline int atomic_add_acq_rel(int* address, int value) {
                : "memory");
   return old;
 }
+// 16 bytes at once, from L2; no order with other accesses.
+__device__ inline uint4 load_16(const uint4* address) {
+  uint4 value;
+  asm volatile(
+      "{\n .reg .b128 out;\n .reg .b64 low, high;\n ld.relaxed.gpu.global.b128 out, [%4];\n"
+      " mov.b128 {low, high}, out;\n mov.b64 {%0, %1}, low;\n mov.b64 {%2, %3}, high;\n}"
+      : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+      : "l"(address)
+      : "memory");
+  return value;
+}
+// Swaps 16 bytes at once; no order with other accesses.
+__device__ inline uint4 atomic_exchange_16(uint4* address, const uint4& value) {
+  uint4 old;
+  asm volatile(
+      "{\n .reg .b128 in, out;\n .reg .b64 low, high;\n"
+      " mov.b64 low, {%4, %5};\n mov.b64 high, {%6, %7};\n mov.b128 in, {low, high};\n"
+      " atom.relaxed.gpu.global.exch.b128 out, [%8], in;\n"
+      " mov.b128 {low, high}, out;\n mov.b64 {%0, %1}, low;\n mov.b64 {%2, %3}, high;\n}"
+      : "=r"(old.x), "=r"(old.y), "=r"(old.z), "=r"(old.w)
+      : "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w), "l"(address)
+      : "memory");
+  return old;
+}
 __device__ inline uint32_t multiprocessor() {
   uint32_t id;
   asm volatile("mov.u32 %0, %smid;" : "=r"(id));

@@ -171,10 +171,15 @@ __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& 
       if (p.work.segments > 1) {
 #pragma unroll
         for (int j = 0; j < kMTile / 2; ++j) acc[0][j] = sum.total[j];
-        if (p.work.shared && !add_pairs<kMutation>(p, tile, warp, lane, acc[0])) continue;
+        if (p.work.shared) {
+          const uint32_t done = meet_pairs<kMutation>(p, tile, warp, lane, acc[0]);
+          store_finished<kMTile>(p, output_tile<kMutation>(p, tile), share, quarter, lane, done,
+                                 acc[0]);
+          continue;
+        }
       }
     }
-    store_tile<kMTile, kBlocks, kMutation>(p, tile, share, quarter, lane, acc);
+    store_tile<kMTile, kBlocks>(p, output_tile<kMutation>(p, tile), share, quarter, lane, acc);
   }
 }
 
@@ -238,13 +243,12 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
     if (p.flags & kWaitBeforeWeights) ptx::grid_dependency_wait();
     load_b_scales<kMutation>(p, rings, cta, threadIdx.x - 32 * (kConsumerWarps + 1));
     ptx::mbarrier_arrive_after_cp_async(rings.table_full());
-    wait_for_previous_kernel(p);
     const int w = warp - kConsumerWarps - 1;
-    if (w == 0 && lane == 0) note<kMutation>(p, kDependencyMet);
     if constexpr (kQuantise) {
+      wait_for_previous_kernel(p);
       feed_tokens_quantised<kMTile>(p, rings, cta, w, lane);
     } else {
-      feed_tokens<kMTile>(p, rings, cta, w, lane);
+      feed_tokens<kMTile, kMutation>(p, rings, cta, w, lane);
     }
   }
 }

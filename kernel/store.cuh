@@ -16,12 +16,17 @@ struct Share {
   int first_group, groups;  // of the tile
 };
 
+// The tile that a tile is stored as.
+template <Mutation kMutation>
+__device__ int output_tile(const GemmParams& p, int tile) {
+  return kMutation == Mutation::kOffByOneTile ? (tile + 1) % p.work.tiles : tile;
+}
+
 // Swapped operands: a warpgroup's weight rows x kMTile tokens -> D. acc is laid out as wgmma leaves
 // it.
-template <int kMTile, int kBlocks, Mutation kMutation>
+template <int kMTile, int kBlocks>
 __device__ void store_tile(const GemmParams& p, int tile, const Share& share, int quarter, int lane,
                            const float (&acc)[kBlocks][kMTile / 2]) {
-  if constexpr (kMutation == Mutation::kOffByOneTile) tile = (tile + 1) % p.work.tiles;
   const int first = tile * p.work.tile_groups + share.first_group;
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b) {
@@ -106,10 +111,89 @@ struct SegmentSum {
   }
 };
 
-// The CTAs of a shared tile meet in the workspace: each warp writes its pair's sum there, takes a
-// ticket when it is written, and the warp that finds all others arrived adds all pairs in K order,
-// whatever the order of arrival. True for that warp: acc is then the sum of all.
+// Stores what is finished, four sums of a lane at a time (done: bit j for tokens 8j to 8j + 7):
+// which of them a CTA finishes is for each lane to find out.
+template <int kMTile>
+__device__ void store_finished(const GemmParams& p, int tile, const Share& share, int quarter,
+                               int lane, uint32_t done, const float (&acc)[kMTile / 2]) {
+  const int first = tile * p.work.tile_groups + share.first_group;
+#pragma unroll
+  for (int i = 0; i < kMTile / 2; ++i) {
+    const int m = 8 * (i / 4) + 2 * (lane % 4) + i % 2;
+    const int group = 2 * quarter + i % 4 / 2, n = (first + group) * kGroup + lane / 4;
+    if ((done >> (i / 4) & 1) && m < p.m && group < share.groups && n < p.n) {
+      p.d[m * p.ldd + n] = __float2bfloat16_rn(acc[i]);
+    }
+  }
+}
+
+// A slot of 16 bytes in which four of a lane's sums meet another CTA's: zero when empty, the sums
+// inverted, since no arithmetic makes a NaN of 32 ones.
+__device__ inline uint4 inverted(const float* sum) {
+  return make_uint4(~__float_as_uint(sum[0]), ~__float_as_uint(sum[1]), ~__float_as_uint(sum[2]),
+                    ~__float_as_uint(sum[3]));
+}
+__device__ inline bool empty(const uint4& slot) { return !(slot.x | slot.y | slot.z | slot.w); }
+// Takes out what another CTA left.
+__device__ inline void take(uint4* slot, const uint4& found, float* sum) {
+  *slot = make_uint4(0, 0, 0, 0);
+  sum[0] += __uint_as_float(~found.x);
+  sum[1] += __uint_as_float(~found.y);
+  sum[2] += __uint_as_float(~found.z);
+  sum[3] += __uint_as_float(~found.w);
+}
+
+// The CTAs of a shared tile meet in the workspace, with few tokens lane by lane, four sums at a
+// time: the first to come leaves its own in the slot, the second takes them out and goes on with
+// the sum of both. One trip to L2, where sums, a fence, a ticket and loads take three. Pairs are
+// added in K order: 0 and 1 meet, and the sum of both meets 2, for whom they look meanwhile where
+// that is little.
+// Returns a bit for each four that are now the sum of all, in acc.
 template <Mutation kMutation, int kCount>
+__device__ uint32_t meet_pairs(const GemmParams& p, int tile, int warp, int lane,
+                               float (&acc)[kCount]) {
+  constexpr int kFours = kCount / 4, kStride = kConsumerWarps * kFours * 32;
+  constexpr bool kStale = kMutation == Mutation::kStaleWorkspace;
+  constexpr bool kLooks = kFours == 1;  // with more fours nothing was gained
+  const int meetings = p.work.parts() - 1, own = blockIdx.y;
+  uint4* slots = reinterpret_cast<uint4*>(reinterpret_cast<uint8_t*>(p.tickets) + kTicketBytes) +
+                 static_cast<int64_t>(tile) * meetings * kStride + warp * kFours * 32 + lane;
+  uint32_t going = (1u << kFours) - 1, done = 0;
+  uint4 found[kFours];
+  if (own < 2 && meetings == 2) {
+    uint4 ahead[kFours] = {};
+#pragma unroll
+    for (int j = 0; j < kFours; ++j) {
+      found[j] = ptx::atomic_exchange_16(slots + j * 32, inverted(&acc[4 * j]));
+      if (kLooks) ahead[j] = ptx::load_16(slots + kStride + j * 32);
+    }
+#pragma unroll
+    for (int j = 0; j < kFours; ++j) {
+      const bool both = kStale || !empty(found[j]), all = kLooks && both && !empty(ahead[j]);
+      if (both) take(slots + j * 32, found[j], &acc[4 * j]);
+      if (all) take(slots + kStride + j * 32, ahead[j], &acc[4 * j]);
+      if (all) done |= 1u << j;
+      if (all || !both) going &= ~(1u << j);
+    }
+  }
+  slots += (meetings - 1) * kStride;
+#pragma unroll
+  for (int j = 0; j < kFours; ++j) {
+    if (going >> j & 1) found[j] = ptx::atomic_exchange_16(slots + j * 32, inverted(&acc[4 * j]));
+  }
+#pragma unroll
+  for (int j = 0; j < kFours; ++j) {
+    if (!(going >> j & 1) || !(kStale || !empty(found[j]))) continue;
+    take(slots + j * 32, found[j], &acc[4 * j]);
+    done |= 1u << j;
+  }
+  return done;
+}
+
+// With many tokens each warp writes its pair's sum to the workspace, takes a ticket when it is
+// written, and the warp that finds all others arrived adds all pairs in K order, whatever the order
+// of arrival. True for that warp: acc is then the sum of all.
+template <int kCount>
 __device__ bool add_pairs(const GemmParams& p, int tile, int warp, int lane, float (&acc)[kCount]) {
   constexpr int kVectors = kCount / 4, kMostPairs = kMaxSegments / 2;
   const int pairs = p.work.parts(), own = blockIdx.y;
@@ -118,7 +202,7 @@ __device__ bool add_pairs(const GemmParams& p, int tile, int warp, int lane, flo
     return reinterpret_cast<float4*>(p.partials) + slot * kVectors * 32 + lane;
   };
 #pragma unroll
-  for (int v = 0; v < kVectors && kMutation != Mutation::kStaleWorkspace; ++v) {
+  for (int v = 0; v < kVectors; ++v) {
     const float* sum = &acc[4 * v];
     __stcg(address(own) + v * 32, make_float4(sum[0], sum[1], sum[2], sum[3]));
   }
