@@ -1,5 +1,5 @@
 #!/bin/bash
-# evidence.sh BIN OUT: on an H100 or H200, everything that docs/FP8_GEMM.md rests on, about 6 minutes.
+# evidence.sh BIN OUT: on an H100 or H200, everything that docs/FP8_GEMM.md rests on, about 3 minutes.
 # BIN holds fp8_gemm_bench, fp8_gemm_bench_counted and libhotproof_fp8_gemm.so. OUT gets check.txt, counted.txt, forward_m8.json, all_m.json, sanitizer_*.txt and,
 # where python3 has torch, baselines.json. Exit code 1 if a check fails or a part could not be run.
 set -u -o pipefail
