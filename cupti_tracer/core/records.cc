@@ -1,6 +1,8 @@
 #include "cupti_tracer/core/records.h"
 
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 namespace hotproof::tracer {
 namespace {
@@ -57,8 +59,8 @@ std::string AttributesKey(const trace::AttributesEntry& a) {
 void RecordSink::OnBufferCompleted(uint8_t* buffer, size_t valid_bytes) {
   if (buffer == nullptr) return;
   // CUPTI is asked first, the trace's lock is taken afterwards.
-  std::vector<const CUpti_ActivityKernel10*> kernels;
-  std::vector<const CUpti_Activity*> operations;
+  Contents contents = TakeContents();
+  auto& [kernels, operations] = contents;
   kernels.reserve(valid_bytes / sizeof(CUpti_ActivityKernel9));
   bytes_.fetch_add(valid_bytes, std::memory_order_relaxed);
   CUpti_Activity* record = nullptr;
@@ -95,6 +97,20 @@ void RecordSink::OnBufferCompleted(uint8_t* buffer, size_t valid_bytes) {
     records_.fetch_add(kernels.size(), std::memory_order_relaxed);
   }
   pool_.Release(buffer);
+  KeepContents(std::move(contents));
+}
+
+RecordSink::Contents RecordSink::TakeContents() {
+  std::lock_guard lock(contents_mutex_);
+  return std::exchange(contents_, {});
+}
+
+void RecordSink::KeepContents(Contents contents) {
+  contents.kernels.clear();
+  contents.operations.clear();
+  std::lock_guard lock(contents_mutex_);
+  // Two at once: the longer one serves the next.
+  if (contents.kernels.capacity() >= contents_.kernels.capacity()) contents_ = std::move(contents);
 }
 
 bool RecordSink::AgreesLocked(SiteInfo& site, const CUpti_ActivityKernel10& r,
@@ -148,11 +164,14 @@ void RecordSink::AddLocked(const CUpti_ActivityKernel10& r, bool final_try) {
   if (!launch.target.is_known()) {
     // The launch call may not have returned yet.
     if (!final_try && waiting_.size() < kMaxWaiting) {
+      const std::string_view name = r.name == nullptr ? "" : r.name;
+      auto found = waiting_names_.find(name);
+      if (found == waiting_names_.end()) found = waiting_names_.emplace(name).first;
       Waiting& waiting = waiting_.emplace_back();
+      waiting.name = &*found;
       std::memcpy(&waiting.record, &r, sizeof(CUpti_ActivityKernel9));
       waiting.record.isDeviceLaunched =
           cupti_.version >= kKernel10Version ? r.isDeviceLaunched : uint8_t{0};
-      waiting.name = r.name == nullptr ? "" : r.name;
       return;
     }
     if (r.graphId != 0) launch.target = graphs_.CurrentTargetLocked(r.graphId);
@@ -201,10 +220,10 @@ void RecordSink::ListLaunchesLocked() {
 void RecordSink::Tick(bool last) {
   std::lock_guard lock(file_.mutex());
   ListLaunchesLocked();
-  std::vector<Waiting> retry;
-  retry.swap(waiting_);
-  for (Waiting& waiting : retry) {
-    waiting.record.name = waiting.name.c_str();
+  tried_again_.clear();
+  tried_again_.swap(waiting_);
+  for (Waiting& waiting : tried_again_) {
+    waiting.record.name = waiting.name->c_str();
     const CUpti_ActivityKernel10& r = waiting.record;
     const uint32_t stream = streams_.InternLocked(r.deviceId, r.contextId, r.streamId);
     const bool known = launches_.Find(r.correlationId, stream).target.is_known();
@@ -212,7 +231,7 @@ void RecordSink::Tick(bool last) {
       AddLocked(waiting.record, /*final_try=*/true);
     } else {
       ++waiting.ticks;
-      waiting_.push_back(std::move(waiting));
+      waiting_.push_back(waiting);
     }
   }
   const auto report = [this](ProblemKind kind, uint64_t now, uint64_t& reported,

@@ -7,6 +7,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -72,13 +75,24 @@ class RecordSink {
   std::atomic<uint64_t> records_{0}, dropped_{0}, discarded_{0}, not_written_{0};
   std::atomic<uint64_t> operations_discarded_{0}, bytes_{0};
 
+  // What one buffer holds. Kept for the next one, so that records cost no request for memory.
+  struct Contents {
+    std::vector<const CUpti_ActivityKernel10*> kernels;
+    std::vector<const CUpti_Activity*> operations;
+  };
+  Contents TakeContents();
+  void KeepContents(Contents contents);
+  std::mutex contents_mutex_;
+  Contents contents_;
+
   // Under the trace's lock.
   struct Waiting {
     CUpti_ActivityKernel10 record;
-    std::string name;  // the record's own pointer may die with its module
+    const std::string* name = nullptr;  // of waiting_names_: the record's own pointer may die with its module
     uint32_t ticks = 0;
   };
-  std::vector<Waiting> waiting_;
+  std::vector<Waiting> waiting_, tried_again_;  // the second one: for its memory
+  std::set<std::string, std::less<>> waiting_names_;
   std::unordered_map<std::string, uint32_t> attribute_ids_;
   CorrelationExtender extender_;
   uint64_t launches_listed_ = 0;

@@ -82,7 +82,7 @@ Rotation::Rotation(const RotationLimits& limits, const trace::OwnDescriptor& fol
     limits_.file_bytes = std::max(limits_.folder_bytes / kFilesOfFolder, kSmallestFileBytes);
   }
   struct stat status;
-  if (fstatat(folder_.Ours(), (stem_ + ".hpt").c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+  if (fstatat(folder_.Ours(), file_name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
     device_ = status.st_dev;
     inode_ = status.st_ino;
   }
@@ -115,7 +115,7 @@ bool Rotation::FileStands(const trace::Writer& writer) const {
   if (writer.file_cut_off()) return false;
   const uint64_t bytes = writer.bytes_written();  // before the file is looked at: it grows
   struct stat status;
-  if (fstatat(folder_.Ours(), (stem_ + ".hpt").c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (fstatat(folder_.Ours(), file_name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     return errno != ENOENT && errno != ENOTDIR;
   }
   // There are file systems where a file's inode number does not stay.

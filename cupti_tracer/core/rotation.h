@@ -54,6 +54,7 @@ class Rotation {
   RotationLimits limits_;
   const trace::OwnDescriptor& folder_;
   const std::string stem_;
+  const std::string file_name_ = stem_ + ".hpt";
   uint32_t segment_ = 1;
   uint64_t began_ns_, not_before_ns_ = 0;
   uint64_t head_bytes_ = 0;  // of the first heads, which say nothing new; 0: the first file
