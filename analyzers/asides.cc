@@ -74,7 +74,8 @@ class Asides {
         expectations_.expect.begin(), expectations_.expect.end(), [](const auto& expectation) {
           const Selection& selection = expectation.selection;
           return expectation.per_replay ||
-                 (selection.kind == catalog::Kind::kGemm && expectation.bounds.max) ||
+                 (selection.kind == catalog::Kind::kGemm &&
+                  (expectation.bounds.max || expectation.time_share)) ||
                  (selection.WholeKind() == catalog::Kind::kGemm && expectation.share);
         });
     if (!asked) return;

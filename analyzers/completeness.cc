@@ -187,7 +187,7 @@ void AddCounterFindings(const TraceIndex& index, bool damaged, bool file_useless
                               " launches, the counters ", counted));
   }
   findings.AddIf(index.launches_without_table(), Finding::kUnknownTargets,
-                 "launches of lost sites");
+                 "launches of lost sites and kernels");
   findings.AddIf(index.replays_without_table(), Finding::kUnknownTargets, "replays of lost graphs");
   if (!HasProblem(tables, trace::PROBLEM_SLOTS_EXHAUSTED)) {
     // The counter file knows sites that the trace does not: they were in a part that is gone.

@@ -124,6 +124,7 @@ void TraceIndex::CountLaunches() {
     const SlotLaunches launches = split(At(end.sites, id), At(before.sites, id));
     if (id < sites_.size() && tables_->sites[id].id() == id) {
       launches_[id] = launches;
+      if (IsLost(id)) launches_without_table_ += launches.total();
     } else if (launches.total() > 0) {
       launches_without_table_ += launches.total();
       launches_[0].warmup += launches.warmup;
@@ -142,9 +143,20 @@ void TraceIndex::CountLaunches() {
       replays_without_table_ += replays.total();
       continue;
     }
-    for (uint32_t slot = graph_slot_[id]; slot < graph_slot_[id + 1]; ++slot)
+    for (uint32_t slot = graph_slot_[id]; slot < graph_slot_[id + 1]; ++slot) {
       launches_[slot] = replays;
+      if (slot_site_[slot] != 0 && IsLost(slot_site_[slot]))
+        launches_without_table_ += replays.total();
+    }
   }
+}
+
+// A site outlives the chunk that described its kernel, a graph the one that described its sites.
+bool TraceIndex::IsLost(uint32_t site) const {
+  if (tables_->sites[site].id() != site) return true;
+  const uint32_t kernel = tables_->sites[site].kernel_id();
+  return kernel != 0 &&
+         (kernel >= tables_->kernels.size() || tables_->kernels[kernel].id() != kernel);
 }
 
 // Records an hour outside the clock pairs the tracer took are not times of this process.

@@ -111,6 +111,7 @@ class TraceIndex {
   void LayOutSlots();
   void CountLaunches();
   void FindClockRange();
+  bool IsLost(uint32_t site) const;
 
   const trace::Tables* tables_;
   Phases phases_;
@@ -123,7 +124,7 @@ class TraceIndex {
   std::map<uint32_t, std::string> shape_contradictions_;
   uint64_t clock_low_ns_ = 1, clock_high_ns_ = UINT64_MAX;
   uint64_t launches_without_slot_ = 0;   // the counter table was full
-  uint64_t launches_without_table_ = 0;  // the trace lost the site's description
+  uint64_t launches_without_table_ = 0;  // the trace lost what describes the site or its kernel
   uint64_t replays_without_table_ = 0;   // of graphs unknown or without a slot
   bool counters_ran_backwards_ = false;
 };

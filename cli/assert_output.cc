@@ -1,5 +1,6 @@
 #include "cli/assert_output.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -79,9 +80,7 @@ std::string Xml(const std::string& text) {
 }
 
 // A message is one line wherever it is shown.
-std::string XmlLine(const std::string& text) {
-  return Xml(render::Printable(text));
-}
+std::string XmlLine(const std::string& text) { return Xml(render::Printable(text)); }
 
 struct Suite {
   int tests = 0, failures = 0, errors = 0;
@@ -114,14 +113,16 @@ std::string AssertAsText(const AssertReport& report, bool colours) {
   std::string text;
   for (const Check& check : report.checks()) {
     absl::StrAppend(&text, VerdictText(check.verdict(), colours), "  ", OneLine(check), "\n");
-    for (const std::string& detail : Details(check))
-      absl::StrAppend(&text, "      ", detail, "\n");
+    for (const std::string& detail : Details(check)) absl::StrAppend(&text, "      ", detail, "\n");
   }
   for (const std::string& note : report.notes())
     absl::StrAppend(&text, "note  ", render::Printable(note), "\n");
-  absl::StrAppend(&text, VerdictText(report.verdict(), colours), ": ", report.checks_size(),
-                  report.checks_size() == 1 ? " check" : " checks", ", phase ", report.phase(),
-                  "\n");
+  const auto so = std::count_if(report.checks().begin(), report.checks().end(),
+                                [&](const Check& c) { return c.verdict() == report.verdict(); });
+  absl::StrAppend(&text, VerdictText(report.verdict(), colours), ": ");
+  if (so != report.checks_size()) absl::StrAppend(&text, so, " of ");
+  absl::StrAppend(&text, report.checks_size(), report.checks_size() == 1 ? " check" : " checks",
+                  ", phase ", report.phase(), "\n");
   return text;
 }
 

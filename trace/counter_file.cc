@@ -51,6 +51,7 @@ absl::StatusOr<CounterFile> ReadCounters(const std::string& path) {
   if ((*file)->size_bytes() < header.header_bytes + site_bytes + graph_bytes) {
     return absl::DataLossError(absl::StrCat(path, ": shorter than its header says"));
   }
+  result.checked = checked;
   result.values.sites.resize(header.site_slots);
   result.values.graphs.resize(header.graph_slots);
   if ((*file)->ReadAt(header.header_bytes, result.values.sites.data(), site_bytes) < site_bytes ||
@@ -58,8 +59,9 @@ absl::StatusOr<CounterFile> ReadCounters(const std::string& path) {
           graph_bytes) {
     return absl::DataLossError(absl::StrCat(path, ": cannot be read to its end"));
   }
-  if (checked && !(TakeCounts({&header.records_written, 1}) && TakeCounts({&header.launches_refused, 1}) &&
-                   TakeCounts(result.values.sites) && TakeCounts(result.values.graphs))) {
+  if (checked &&
+      !(TakeCounts({&header.records_written, 1}) && TakeCounts({&header.launches_refused, 1}) &&
+        TakeCounts(result.values.sites) && TakeCounts(result.values.graphs))) {
     return absl::DataLossError(absl::StrCat(path, ": damaged: it holds what no count is kept as"));
   }
   return result;
@@ -91,17 +93,27 @@ void TakeCounterFile(const std::string& trace_path, Tables& tables,
     return;
   }
   // Slots of sites and graphs that no chunk defined count as launches without one.
-  bool behind = false;
-  const auto fit = [&behind](std::vector<uint64_t> slots, const std::vector<uint64_t>& chunks) {
+  bool behind = false, ahead = false;
+  const auto fit = [&](std::vector<uint64_t> slots, const std::vector<uint64_t>& chunks) {
     for (size_t id = chunks.size(); id < slots.size(); ++id) slots[0] += slots[id];
     slots.resize(chunks.size());
-    for (size_t id = 0; id < chunks.size(); ++id) behind |= slots[id] < chunks[id];
+    for (size_t id = 0; id < chunks.size(); ++id) {
+      behind |= slots[id] < chunks[id];
+      ahead |= slots[id] > chunks[id];
+    }
     return slots;
   };
   CounterValues values{fit(std::move(file->values.sites), tables.asked.sites),
                        fit(std::move(file->values.graphs), tables.asked.graphs)};
   if (behind) {
     add_issue(absl::StrCat(path, ": counts less than the trace does; not used"));
+    return;
+  }
+  // The process said at its end all that it had launched.
+  if (ahead && !file->checked && tables.has_footer && issues.empty()) {
+    add_issue(absl::StrCat(path,
+                           ": counts more than the trace, which is whole, and a file of its "
+                           "version does not show damage; not used"));
     return;
   }
   tables.asked = std::move(values);

@@ -129,6 +129,7 @@ class TraceReader {
 struct CounterFile {
   CountersHeader header{};
   CounterValues values;
+  bool checked = true;  // damage shows; not so in files of formats 1.0 to 1.4
 };
 // Errors: not found, not a counter file, shorter than its header says, damaged.
 absl::StatusOr<CounterFile> ReadCounters(const std::string& path);

@@ -274,6 +274,19 @@ TEST(Completeness, LaunchesWithoutSlotHaveNoKernel) {
   EXPECT_EQ(judged.result().counts_all, Evidence::kLowerBound);
 }
 
+TEST(Completeness, LaunchesOfKernelsThatTheTraceLostDecideNothing) {
+  for (const char* const lost : {"site { id: 6 } graph { id: 2 node_site: 1 node_site: 5 }",
+                                 "site { id: 5 kernel_id: 4 } kernel { id: 6 } graph { id: 2 node_site: 5 }",
+                                 "site { id: 5 kernel_id: 9 } graph { id: 2 node_site: 5 }"}) {
+    const std::string replays = "step { launch { graph: 2 times: 7 } }";
+    const Judged judged = Judge(lost + replays);
+    EXPECT_THAT(judged.reasons(), Contains("unknown_targets")) << lost;
+    EXPECT_EQ(judged.result().counts_all, Evidence::kLowerBound) << lost;
+  }
+  const Judged eager = Judge("site { id: 5 kernel_id: 9 } step { launch { site: 5 } }");
+  EXPECT_THAT(eager.reasons(), Contains("unknown_targets"));
+}
+
 TEST(Completeness, TimesOutsideTheProcessLifeAreNoTimes) {
   const Judged judged = Judge(R"(clock { cupti_ns: 1000000000 } clock { cupti_ns: 2000000000 }
     step { launch { graph: 1 at_ns: 900000000000000 } })");

@@ -326,6 +326,8 @@ TEST(Assert, KernelsOfUnknownKindAreSaidNotToBeGemms) {
   const auto said = testing::Contains(HasSubstr("64 launches of kernels of unknown kind"));
   EXPECT_THAT(notes("expect { shape: '4096x4096' max_launches: 0 }"), said);
   EXPECT_THAT(notes("expect { path: 'flashinfer' share: '>=0.99' }"), said);
+  EXPECT_THAT(notes("expect { path: 'flashinfer' time_share: '<=0.5' }"), said);
+  EXPECT_THAT(notes("expect { kind: 'gemm' time_share: '<=0.5' }"), said);
   EXPECT_THAT(notes("expect { path: 'flashinfer' min_launches: 1 }"), testing::Not(said));
 }
 

@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -153,6 +154,31 @@ class AssertTest(CliCase):
             out = self.check(INCONCLUSIVE, *flags).stdout
             self.assertIn("LOWER BOUND: the counters cannot be used: " + counters + ": damaged", out)
             self.assertNotIn("counter file is missing", out)
+
+    def test_counts_beyond_a_whole_trace_in_a_file_without_checks_are_not_believed(self):
+        traces = os.path.join(self.folder, "old")
+        shutil.copytree(os.path.join(EXAMPLES, "torch-gemms-m8"), traces)
+        flags = "assert", traces, "--path", "cublaslt"
+        self.check(PASS, *flags, "--launches", "5144")
+        [counters] = glob.glob(os.path.join(traces, "*.hpc"))
+        with open(counters, "rb") as file:
+            whole = file.read()
+        begin, sites, graphs = struct.unpack_from("<III", whole, 8)
+        used = [at for at in range(begin, begin + 8 * (sites + graphs), 8) if any(whole[at:at + 8])]
+        self.assertGreater(len(used), 20)
+        for at in used[::4]:
+            with open(counters, "wb") as file:
+                file.write(whole[:at + 1] + bytes([whole[at + 1] | 64]) + whole[at + 2:])
+            out = self.check(INCONCLUSIVE, *flags, "--launches", "5144").stdout
+            self.assertIn("counts more than the trace, which is whole", out)
+            self.check(INCONCLUSIVE, *flags, "--min-launches", "5145")
+
+    def test_the_last_line_says_how_many_checks_the_verdict_is_of(self):
+        traces = self.write(SERVER)
+        two = os.path.join(self.folder, "two.textproto")
+        with open(two, "w") as file:
+            file.write('expect { path: "flashinfer" launches: 256 }\nexpect { path: "triton" min_launches: 1 }\n')
+        self.assertIn("FAIL: 1 of 2 checks, phase steady", self.check(FAIL, "assert", traces, "--expect", two).stdout)
 
     def test_assert_expect_file(self):
         traces = self.write(SERVER)

@@ -28,4 +28,7 @@ def counts_beside(trace):
     records, refused, *slots = [word // unit for word in words]
     counts = {"site": dict(enumerate(slots[:sites])), "graph": dict(enumerate(slots[sites:]))}
     behind = any(counts[kind].get(slot, 0) < count for kind in counts for slot, count in trace.asked[kind].items())
+    ahead = any(count > trace.asked[kind].get(slot, 0) for kind in counts for slot, count in counts[kind].items())
+    if unit == 1 and trace.footer and not trace.issues and ahead:
+        return None
     return None if behind else (counts, records, refused)
