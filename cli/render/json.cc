@@ -15,6 +15,32 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
+// Whether all strings are; nearly always.
+bool HasOnlyUtf8(const Message& message) {
+  const Reflection& reflection = *message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  std::string scratch;
+  for (const FieldDescriptor* field : fields) {
+    const bool is_text = field->type() == FieldDescriptor::TYPE_STRING;
+    if (!is_text && field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!field->is_repeated()) {
+      if (!(is_text ? IsUtf8(reflection.GetStringReference(message, field, &scratch))
+                    : HasOnlyUtf8(reflection.GetMessage(message, field)))) {
+        return false;
+      }
+      continue;
+    }
+    for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+      if (!(is_text ? IsUtf8(reflection.GetRepeatedStringReference(message, field, i, &scratch))
+                    : HasOnlyUtf8(reflection.GetRepeatedMessage(message, field, i)))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 // protobuf writes an error of its own to stderr for every string that is no UTF-8.
 void MakeUtf8(Message& message) {
   const Reflection& reflection = *message.GetReflection();
@@ -45,15 +71,19 @@ void MakeUtf8(Message& message) {
 }  // namespace
 
 std::string ToJson(const Message& message, bool one_line) {
-  const std::unique_ptr<Message> valid(message.New());
-  valid->CopyFrom(message);
-  MakeUtf8(*valid);
+  std::unique_ptr<Message> valid;  // a copy, where it has to be another
+  if (!HasOnlyUtf8(message)) {
+    valid.reset(message.New());
+    valid->CopyFrom(message);
+    MakeUtf8(*valid);
+  }
   google::protobuf::util::JsonPrintOptions options;
   options.always_print_primitive_fields = true;
   options.add_whitespace = !one_line;
   std::string json;
   // Fails only for messages that hold google.protobuf.Any of an unknown type: ours have none.
-  const auto status = google::protobuf::util::MessageToJsonString(*valid, &json, options);
+  const auto status = google::protobuf::util::MessageToJsonString(
+      valid != nullptr ? *valid : message, &json, options);
   if (!status.ok()) return "{}\n";
   if (json.empty() || json.back() != '\n') json += '\n';
   return json;

@@ -58,6 +58,16 @@ size_t Utf8Length(std::string_view text) {
   return length;
 }
 
+bool IsUtf8(std::string_view text) {
+  if (IsPlainAscii(text)) return true;
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string ValidUtf8(std::string_view text) {
   return ByCharacter(text, [](std::string_view character) { return character; });
 }

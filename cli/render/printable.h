@@ -11,6 +11,8 @@ namespace hotproof::cli::render {
 // The length of the UTF-8 character that `text` begins with; 0 if it is none. `text` is not empty.
 size_t Utf8Length(std::string_view text);
 
+bool IsUtf8(std::string_view text);
+
 // Bytes that are no UTF-8 become U+FFFD: protobuf's strings and JSON must be UTF-8.
 std::string ValidUtf8(std::string_view text);
 
