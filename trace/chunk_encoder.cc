@@ -60,7 +60,8 @@ const std::string& ChunkEncoder::Encode(
     PutPacked(to, 1, site_attributes.size(), [&](size_t i) { return site_attributes[i].first; });
     PutPacked(to, 2, site_attributes.size(), [&](size_t i) { return site_attributes[i].second; });
   }
-  if (continuation_ != nullptr) site_attributes_.assign(site_attributes.begin(), site_attributes.end());
+  if (next_file_heads_ != nullptr)
+    site_attributes_.assign(site_attributes.begin(), site_attributes.end());
   if (frame != nullptr) {
     pbf_writer to(chunk, wire::kColumnsFrame);
     PutUint(to, 1, frame->size_bytes);
@@ -72,15 +73,16 @@ const std::string& ChunkEncoder::Encode(
 // The chunk is in the file: what is not taken note of here would be written, and counted, twice.
 void ChunkEncoder::Commit() noexcept {
   try {
-    if (continuation_ != nullptr) {
-      continuation_->AddTables(pending_);
-      for (const auto& [key, field] : problems_) continuation_->AddTables(field);
-      continuation_->AddSnapshots(std::move(snapshots_));
-      continuation_->AddSiteAttributes(site_attributes_);
-      continuation_->AddChunk(columns_, operations_, asked_sites_.moves(), asked_graphs_.moves());
+    if (next_file_heads_ != nullptr) {
+      next_file_heads_->AddTables(pending_);
+      for (const auto& [key, field] : problems_) next_file_heads_->AddTables(field);
+      next_file_heads_->AddSnapshots(std::move(snapshots_));
+      next_file_heads_->AddSiteAttributes(site_attributes_);
+      next_file_heads_->AddChunk(columns_, operations_, asked_sites_.moves(),
+                                 asked_graphs_.moves());
     }
   } catch (const std::bad_alloc&) {
-    continuation_.reset();  // it does not have all: no next file
+    next_file_heads_.reset();  // it does not have all: no next file
   }
   pending_.clear();
   snapshots_.Clear();
@@ -90,7 +92,7 @@ void ChunkEncoder::Commit() noexcept {
 }
 
 std::vector<std::string> ChunkEncoder::EncodeNextFile(uint64_t sequence) {
-  std::vector<std::string> heads = continuation_->Encode();
+  std::vector<std::string> heads = next_file_heads_->Encode();
   for (std::string& head : heads) {
     std::string first;
     pbf_writer chunk(first);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/continuation.h"
+#include "trace/next_file_heads.h"
 #include "trace/snapshot_list.h"
 #include "trace/statistics_encoder.h"
 #include "trace/writer.h"
@@ -66,13 +66,13 @@ class ChunkEncoder {
   void Commit() noexcept;  // the head is on disk
 
   // From now on keeps what the next file has to begin with. Before the first entry.
-  void KeepForNextFile() { continuation_ = std::make_unique<Continuation>(); }
+  void KeepForNextFile() { next_file_heads_ = std::make_unique<NextFileHeads>(); }
   // False also for want of memory.
-  bool keeps_for_next_file() const { return continuation_ != nullptr; }
+  bool keeps_for_next_file() const { return next_file_heads_ != nullptr; }
   // The first heads of the next file, the first of which has `sequence`; everything pending has to be on
   // disk.
   std::vector<std::string> EncodeNextFile(uint64_t sequence);
-  void CommitNextFile(size_t heads) noexcept { continuation_->Commit(heads); }
+  void CommitNextFile(size_t heads) noexcept { next_file_heads_->Commit(heads); }
 
  private:
   void AppendStatistics(const ColumnStatistics*, const OperationTotals*);
@@ -93,7 +93,7 @@ class ChunkEncoder {
     uint32_t graph = 0;
   };
   std::vector<Surroundings> surroundings_;
-  std::unique_ptr<Continuation> continuation_;
+  std::unique_ptr<NextFileHeads> next_file_heads_;
   // Of the head that was encoded last:
   const ColumnStatistics* columns_ = nullptr;
   const OperationTotals* operations_ = nullptr;

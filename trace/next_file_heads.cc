@@ -1,4 +1,4 @@
-#include "trace/continuation.h"
+#include "trace/next_file_heads.h"
 
 #include <algorithm>
 
@@ -59,7 +59,7 @@ void AddOperations(OperationTotals& to, const OperationTotals& more) {
 
 }  // namespace
 
-void Continuation::Rollup::Add(const Rollup& other) {
+void NextFileHeads::Rollup::Add(const Rollup& other) {
   last_segment = other.last_segment;
   chunk_count += other.chunk_count;
   AddColumns(columns, other.columns);
@@ -68,7 +68,7 @@ void Continuation::Rollup::Add(const Rollup& other) {
   AddSums(graphs, other.graphs);
 }
 
-void Continuation::AddTables(std::string_view fields) {
+void NextFileHeads::AddTables(std::string_view fields) {
   protozero::pbf_reader reader(fields.data(), fields.size());
   for (;;) {
     const char* const begin = reader.data().data();
@@ -108,12 +108,12 @@ void Continuation::AddTables(std::string_view fields) {
   }
 }
 
-void Continuation::AddSiteAttributes(const std::vector<std::pair<uint32_t, uint32_t>>& pairs) {
+void NextFileHeads::AddSiteAttributes(const std::vector<std::pair<uint32_t, uint32_t>>& pairs) {
   site_attributes_.insert(site_attributes_.end(), pairs.begin(), pairs.end());
 }
 
-void Continuation::AddChunk(const ColumnStatistics* columns, const OperationTotals* operations,
-                            const SlotCounts& sites, const SlotCounts& graphs) {
+void NextFileHeads::AddChunk(const ColumnStatistics* columns, const OperationTotals* operations,
+                             const SlotCounts& sites, const SlotCounts& graphs) {
   ++current_.chunk_count;
   if (columns != nullptr) AddColumns(current_.columns, *columns);
   if (operations != nullptr) AddOperations(current_.operations, *operations);
@@ -121,7 +121,7 @@ void Continuation::AddChunk(const ColumnStatistics* columns, const OperationTota
   AddSums(current_.graphs, graphs);
 }
 
-std::vector<Continuation::Rollup> Continuation::RollupsWithCurrent() const {
+std::vector<NextFileHeads::Rollup> NextFileHeads::RollupsWithCurrent() const {
   std::vector<Rollup> rollups = rollups_;
   rollups.push_back(current_);
   // Of the first `count` each second one is added to the one before it.
@@ -146,7 +146,7 @@ std::vector<Continuation::Rollup> Continuation::RollupsWithCurrent() const {
   return rollups;
 }
 
-void Continuation::EncodeFirst(std::string& head) const {
+void NextFileHeads::EncodeFirst(std::string& head) const {
   std::string message, asked;
   pbf_writer chunk(head);
   {
@@ -176,7 +176,7 @@ void Continuation::EncodeFirst(std::string& head) const {
   }
 }
 
-std::vector<std::string> Continuation::Encode() {
+std::vector<std::string> NextFileHeads::Encode() {
   next_rollups_ = RollupsWithCurrent();
   std::vector<std::string> heads(1);
   EncodeFirst(heads.front());
@@ -184,7 +184,7 @@ std::vector<std::string> Continuation::Encode() {
   return heads;
 }
 
-void Continuation::Commit(size_t heads) noexcept {
+void NextFileHeads::Commit(size_t heads) noexcept {
   rollups_.swap(next_rollups_);
   next_rollups_.clear();
   const uint32_t next = current_.last_segment + 1;
