@@ -136,6 +136,7 @@ std::optional<ScannedChunk> FrameScanner::Next() {
     uint64_t frame_bytes = 0;
     const Result result = ReadHead(offset_, chunk.head, frame_bytes);
     if (result == Result::kHead) {
+      chunk.head_bytes = decoder_.message().size();
       found = std::move(chunk);
       offset_ += frame_bytes;
       continue;

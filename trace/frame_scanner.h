@@ -17,6 +17,7 @@ namespace hotproof::trace {
 
 struct ScannedChunk {
   Chunk head;
+  uint64_t head_bytes = 0;  // as a message
   uint64_t offset_bytes = 0;
   uint64_t columns_offset_bytes = 0, columns_bytes = 0;  // 0 bytes: none
   uint64_t columns_hash = 0;                             // that they should have

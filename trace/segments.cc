@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -90,6 +91,17 @@ std::optional<FileStart> StartOf(const File& file) {
     return std::nullopt;
   }
   return FileStart{segment, header.pid(), header.process_start_ticks(), header.boot_id()};
+}
+
+bool IsOfAnotherProcess(const Header& piece, const Header& header) {
+  const auto differ = [](const auto& a, const auto& b) {
+    const std::remove_cvref_t<decltype(a)> unset{};
+    return a != unset && b != unset && a != b;
+  };
+  return differ(piece.pid(), header.pid()) ||
+         differ(piece.process_start_ticks(), header.process_start_ticks()) ||
+         differ(piece.boot_id(), header.boot_id()) ||
+         differ(piece.start_realtime_ns(), header.start_realtime_ns());
 }
 
 EarlierFiles OpenEarlierFiles(const std::string& path, const File& newest, std::vector<ReadIssue>& issues) {

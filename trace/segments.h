@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "proto/trace.pb.h"
 #include "trace/file_window.h"
 #include "trace/reader.h"
 
@@ -34,6 +35,10 @@ struct FileStart {
 };
 // nullopt: its first frame is no head.
 std::optional<FileStart> StartOf(const File& file);
+
+// Whether `piece`, which a chunk has, is of another process than `header`, all that came before it.
+// A header is written in pieces: what one of them does not have says nothing.
+bool IsOfAnotherProcess(const Header& piece, const Header& header);
 
 // The files of the trace that went before `newest`, which is `path`, and are still there, back to the first
 // that is not; oldest first. One that is there and is not read is an issue: what it holds is then known as

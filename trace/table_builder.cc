@@ -267,9 +267,9 @@ void TableBuilder::FoldEdges(const Graph& graph, GraphTable& table) {
 }
 
 // Measuring needs descriptors, and those take longer to build than a short trace to read.
-void TableBuilder::MeasureWhenNeeded(const Chunk& head) {
+void TableBuilder::MeasureWhenNeeded(uint64_t head_bytes) {
   if (measures_entries_) return;
-  head_bytes_ += head.ByteSizeLong();
+  head_bytes_ += head_bytes;
   if (head_bytes_ <= memory_limit_bytes_ / (4 * kMostHeldPerByte)) return;
   measures_entries_ = true;
   memory_bytes_ += HeldBytes(tables_.header) + HeldByAll(tables_.kernels) +
@@ -279,9 +279,9 @@ void TableBuilder::MeasureWhenNeeded(const Chunk& head) {
                    HeldByAll(tables_.problems) + HeldByAll(tables_.clocks);
 }
 
-bool TableBuilder::FoldTablesAgain(Chunk& head, uint64_t offset_bytes) {
+bool TableBuilder::FoldTablesAgain(Chunk& head, uint64_t head_bytes, uint64_t offset_bytes) {
   offset_bytes_ = offset_bytes;
-  MeasureWhenNeeded(head);
+  MeasureWhenNeeded(head_bytes);
   FoldTables(head);
   return memory_bytes_ <= memory_limit_bytes_;
 }
@@ -320,9 +320,9 @@ void TableBuilder::FoldTables(Chunk& head) {
   }
 }
 
-bool TableBuilder::Fold(Chunk& head, uint64_t offset_bytes) {
+bool TableBuilder::Fold(Chunk& head, uint64_t head_bytes, uint64_t offset_bytes) {
   offset_bytes_ = offset_bytes;
-  MeasureWhenNeeded(head);
+  MeasureWhenNeeded(head_bytes);
   if (head.has_header()) {
     if (measures_entries_) memory_bytes_ -= HeldBytes(tables_.header);
     tables_.header.MergeFrom(head.header());

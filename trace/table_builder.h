@@ -21,11 +21,11 @@ class TableBuilder {
   TableBuilder(Tables& tables, std::vector<ReadIssue>& issues,
                uint64_t memory_limit_bytes = kMaxTableMemoryBytes);
 
-  // `offset_bytes` is the chunk's, for issues. Takes everything but the statistics of the columns. False:
-  // what is kept would be more than the limit.
-  [[nodiscard]] bool Fold(Chunk& head, uint64_t offset_bytes);
+  // `head_bytes`: as a message. `offset_bytes` is the chunk's, for issues. Takes everything but the
+  // statistics of the columns. False: what is kept would be more than the limit.
+  [[nodiscard]] bool Fold(Chunk& head, uint64_t head_bytes, uint64_t offset_bytes);
   // Of a Continuation whose earlier files are read, too: only table entries that damage took away.
-  [[nodiscard]] bool FoldTablesAgain(Chunk& head, uint64_t offset_bytes);
+  [[nodiscard]] bool FoldTablesAgain(Chunk& head, uint64_t head_bytes, uint64_t offset_bytes);
   // Adds a readable chunk's sums by site to the tables', and takes those of one that turned out not
   // to be readable away again.
   void AddSums(const ChunkStatistics& statistics) {
@@ -44,7 +44,7 @@ class TableBuilder {
     SlotCounts sites, graphs;
   };
 
-  void MeasureWhenNeeded(const Chunk& head);
+  void MeasureWhenNeeded(uint64_t head_bytes);
   Increments Decode(const Counters& counters);
   void FoldTables(Chunk& head);
   void FoldRollups(Continuation& continuation);

@@ -101,18 +101,6 @@ class Reader : public TraceReader {
   std::optional<Repeated> repeated_;
 };
 
-// A header is written in pieces: what neither has says nothing.
-bool IsOfAnotherProcess(const Header& piece, const Header& header) {
-  const auto differ = [](const auto& a, const auto& b) {
-    const std::remove_cvref_t<decltype(a)> unset{};
-    return a != unset && b != unset && a != b;
-  };
-  return differ(piece.pid(), header.pid()) ||
-         differ(piece.process_start_ticks(), header.process_start_ticks()) ||
-         differ(piece.boot_id(), header.boot_id()) ||
-         differ(piece.start_realtime_ns(), header.start_realtime_ns());
-}
-
 absl::Status Reader::CheckVersion(bool first_chunk) const {
   const Header& header = tables_.header;
   if (header.format_major() > kFormatMajor) {
@@ -258,8 +246,9 @@ absl::Status Reader::LoadFile(uint32_t index, TableBuilder& builder, UnknownFiel
       AddIssue(ReadIssue::Kind::kMalformedChunk, chunk->offset_bytes,
                "the first chunk of a later file amid this one; only its tables are used");
     }
-    if (!(tables_again ? builder.FoldTablesAgain(chunk->head, chunk->offset_bytes)
-                       : builder.Fold(chunk->head, chunk->offset_bytes))) {
+    if (!(tables_again
+              ? builder.FoldTablesAgain(chunk->head, chunk->head_bytes, chunk->offset_bytes)
+              : builder.Fold(chunk->head, chunk->head_bytes, chunk->offset_bytes))) {
       return absl::ResourceExhaustedError(absl::StrCat(path_, ": its tables would take more than ",
                                                        kMaxTableMemoryBytes >> 30,
                                                        " GiB: no trace of ours, or damaged"));

@@ -14,7 +14,7 @@ constexpr uint64_t kLimitBytes = 8 << 20;
 
 class TableMemoryTest : public testing::Test {
  protected:
-  bool Fold(Chunk head) { return builder_.Fold(head, 0); }
+  bool Fold(Chunk head) { return builder_.Fold(head, head.ByteSizeLong(), 0); }
 
   Tables tables_;
   std::vector<ReadIssue> issues_;
