@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string_view>
 
+#include "absl/container/flat_hash_set.h"
 #include "catalog/name/text.h"
 #include "catalog/rule_fields.h"
 
@@ -145,7 +147,11 @@ absl::Status CompiledRules::AddRules(RuleSet added, const std::string& source, b
   const auto in_source = [&source](const absl::Status& status) {
     return Invalid(source + ": " + std::string(status.message()));
   };
+  absl::flat_hash_set<std::string_view> ids;
   for (const Rule& rule : rules.rule()) {
+    if (!ids.insert(rule.id()).second) {
+      return in_source(Invalid("rule \"" + rule.id() + "\" is there twice; give each its own id"));
+    }
     auto compiled = Compile(rule, trusted);
     if (!compiled.ok()) return in_source(compiled.status());
     for (const auto& pattern : compiled->names) rule_index_.Add(*pattern, rules_.size());

@@ -170,6 +170,9 @@ TEST_F(UserRules, MistakesNameFileLineAndRemedy) {
       {"rule { id: \"x\" name: \"f\" kind: \"gem\" }", "rule \"x\": unknown kind \"gem\""},
       {"rule { id: \"x\" name: \"f\" kind: \"gemm\" path: \"p\" }",
        "rule \"x\": unknown path \"p\""},
+      {R"(rule { id: "x" name: "a" path: "custom" kind: "gemm" }
+          rule { id: "x" name: "b" path: "custom" kind: "gemm" })",
+       "rule \"x\" is there twice"},
       {"rule { id: \"x\" name: \"f\" kind: \"gemm\" n: \"$n\" }",
        "rule \"x\": $n is captured by no"},
       {"owner { name: \"f\" path: \"other\" }", "an owner without id"},
