@@ -78,7 +78,7 @@ LoadedModule Modules::FindByNameLocked(std::string_view kernel) const {
     if (at == begin) {
       found = at->second;
     } else if (at->second.cubin_hash != found.cubin_hash) {
-      return {};
+      return {.one_of_several = true};
     } else {
       found.id = 0;  // loaded more than once: which, is not known
     }

@@ -25,6 +25,7 @@ struct LoadedModule {
   uint64_t cubin_hash = 0;    // 0: not known
   uint32_t architecture = 0;  // ArchitectureOf
   char suffix[4] = "";
+  bool one_of_several = false;  // cubin_hash is not known, for different ones are loaded
 };
 
 class Modules {

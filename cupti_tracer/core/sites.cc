@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "cupti_tracer/core/launching_library.h"
 #include "cupti_tracer/core/thread_cache.h"
 
 namespace hotproof::tracer {
@@ -88,10 +87,18 @@ KernelInfo* Sites::FindKernelSlow(const LaunchDescription& d) {
   }
   ArgumentLayout layout = ReadArgumentLayout(driver_, d.function);
   const CUmodule module = ModuleOf(d.function);
-  std::lock_guard lock(file_.mutex());
+  std::unique_lock lock(file_.mutex());
   std::string kernel_name = name == nullptr ? "" : name;
   const LoadedModule loaded = modules_.FindLocked(module, kernel_name);
-  KernelInfo* kernel = InternKernelLocked(std::move(kernel_name), loaded, std::move(layout));
+  // Modules have no name that outlives a load; who launches this function first has.
+  std::string library;
+  if (loaded.one_of_several) {
+    lock.unlock();
+    library = launching_library_();
+    lock.lock();
+  }
+  KernelInfo* kernel =
+      InternKernelLocked(std::move(kernel_name), loaded, std::move(layout), library);
   functions_[d.function] = {kernel, generation};
   return kernel;
 }
@@ -110,10 +117,11 @@ CUmodule Sites::ModuleOf(CUfunction function) const {
 }
 
 KernelInfo* Sites::InternKernelLocked(std::string name, const LoadedModule& module,
-                                      ArgumentLayout layout) {
+                                      ArgumentLayout layout, const std::string& library) {
   const uint64_t cubin_hash = module.cubin_hash;
   std::string key = name;
   key.append(1, '\0').append(reinterpret_cast<const char*>(&cubin_hash), sizeof cubin_hash);
+  key.append(library).append(1, '\0');
   for (size_t i = 0; i < layout.offsets.size(); ++i) {
     const uint32_t place[2] = {layout.offsets[i], layout.sizes[i]};
     key.append(reinterpret_cast<const char*>(place), sizeof place);
@@ -299,7 +307,7 @@ Sites::Resolved Sites::ResolveSlow(const LaunchDescription& launch, KernelInfo& 
   std::string launching_library;
   if (sites_.size() < file_.counters().site_slots()) {
     lock.unlock();
-    launching_library = LaunchingLibrary();
+    launching_library = launching_library_();
     lock.lock();
   }
   found = site_ids_.find(key);
@@ -365,7 +373,7 @@ uint32_t Sites::AddSiteLocked(const LaunchDescription& d, const KernelInfo& kern
 uint32_t Sites::ResolveUnattributedLocked(std::string_view kernel_name, const uint32_t (&grid)[3],
                                           const uint32_t (&block)[3], uint32_t dynamic_shared_bytes,
                                           uint32_t graph_node_captured) {
-  const KernelInfo& kernel = *InternKernelLocked(std::string(kernel_name), {}, ArgumentLayout());
+  const KernelInfo& kernel = *InternKernelLocked(std::string(kernel_name), {}, ArgumentLayout(), "");
   LaunchDescription d;
   std::memcpy(d.grid, grid, sizeof d.grid);
   std::memcpy(d.block, block, sizeof d.block);

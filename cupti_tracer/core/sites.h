@@ -18,6 +18,7 @@
 #include "cupti_tracer/core/known_tensor_maps.h"
 #include "cupti_tracer/core/launch_cache.h"
 #include "cupti_tracer/core/launch_description.h"
+#include "cupti_tracer/core/launching_library.h"
 #include "cupti_tracer/core/library_call.h"
 #include "cupti_tracer/core/modules.h"
 #include "cupti_tracer/core/trace_file.h"
@@ -61,9 +62,16 @@ class Sites {
   // At most so many sites that named ranges tell apart; launches in others are in a range '(many)'.
   static constexpr size_t kMaxRangedSites = 49152;
 
-  // `ranges`: whose ids descriptions hold; null: they hold none.
-  Sites(TraceFile& file, const Driver& driver, RangePaths* ranges = nullptr)
-      : file_(file), driver_(driver), ranges_(ranges), tensor_maps_(file, driver), modules_(file) {
+  // `ranges`: whose ids descriptions hold; null: they hold none. `launching_library`: of the call that this thread
+  // is in; walks the stack, so it is asked once a site.
+  Sites(TraceFile& file, const Driver& driver, RangePaths* ranges = nullptr,
+        std::string (*launching_library)() = LaunchingLibrary)
+      : file_(file),
+        driver_(driver),
+        ranges_(ranges),
+        launching_library_(launching_library),
+        tensor_maps_(file, driver),
+        modules_(file) {
     sites_.emplace_back();
   }
 
@@ -127,8 +135,9 @@ class Sites {
  private:
   KernelInfo* FindKernel(const LaunchDescription& description);
   KernelInfo* FindKernelSlow(const LaunchDescription& description);
+  // `library`: tells apart kernels of one name from several modules.
   KernelInfo* InternKernelLocked(std::string name, const LoadedModule& module,
-                                 ArgumentLayout layout);
+                                 ArgumentLayout layout, const std::string& library);
   CUmodule ModuleOf(CUfunction function) const;
   // A site, and what launches are compared with to be of it.
   struct Resolved {
@@ -150,6 +159,7 @@ class Sites {
   TraceFile& file_;
   const Driver& driver_;
   RangePaths* const ranges_;
+  std::string (*const launching_library_)();
   std::atomic<uint32_t> generation_{NewGeneration()};
   const uint32_t instance_ = NewGeneration();
   KnownTensorMaps tensor_maps_;

@@ -325,6 +325,75 @@ TEST_F(SitesTest, AKernelsNameTellsItsModuleWhereItsCallDoesNot) {
   EXPECT_EQ(kernel_of(unsure).cubin_hash(), 0u);
 }
 
+struct Launcher {
+  std::string path = "/lib/a.so";
+  int asked = 0;
+};
+Launcher launcher;
+
+std::string AskedLibrary() {
+  ++launcher.asked;
+  return launcher.path;
+}
+
+TEST_F(SitesTest, WhoLaunchesIsLookedUpOnceASite) {
+  launcher = {};
+  Sites sites(scratch_.file(), driver_, nullptr, AskedLibrary);
+  state_.kernels[function_] = {"k", {}, {}};
+  const uint32_t site = sites.Resolve(Launch(function_, "k", nullptr));
+  launcher.path = "/lib/b.so";
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(sites.Resolve(Launch(function_, "k", nullptr)), site);
+  // Neither for a thread that has not launched it yet, nor when handles may mean something else.
+  std::thread([&] { EXPECT_EQ(sites.Resolve(Launch(function_, "k", nullptr)), site); }).join();
+  sites.OnModuleUnloaded(nullptr, 5);
+  EXPECT_EQ(sites.Resolve(Launch(function_, "k", nullptr)), site);
+  EXPECT_EQ(launcher.asked, 1);
+  const uint32_t other = sites.Resolve(Launch(function_, "k", nullptr, 2));
+  EXPECT_EQ(launcher.asked, 2);
+  const auto reader = scratch_.Read();
+  EXPECT_EQ(reader->tables().sites.at(site).launching_library(), "/lib/a.so");
+  EXPECT_EQ(reader->tables().sites.at(other).launching_library(), "/lib/b.so");
+}
+
+TEST_F(SitesTest, OneNameFromSeveralModulesIsToldApartByWhoLaunchesIt) {
+  launcher = {};
+  Sites sites(scratch_.file(), driver_, nullptr, AskedLibrary);
+  std::ifstream file(HOTPROOF_SOURCE_DIR "/tests/cli/device_code/sm_90a.cubin", std::ios::binary);
+  std::string cubin{std::istreambuf_iterator<char>(file), {}};
+  const std::string name = "_Z22hotproof_fixture_scalePffi";
+  void* const other = Handle<void*>(0x2000);
+  void* const again = Handle<void*>(0x3000);
+  for (void* function : {function_, other, again}) state_.kernels[function] = {name, {}, {}};
+  // Two cubins with this name: which one a function is of, nothing tells.
+  const auto load = [&](uint32_t id) {
+    callback_thread.OnCallEntered();
+    sites.OnModuleLoaded(nullptr, id, cubin.data(), cubin.size());
+    callback_thread.OnCallEntered();
+    cubin.back() ^= 1;
+  };
+  load(1);
+  load(2);
+  const auto launch = [&](void* function, const char* library) {
+    launcher.path = library;
+    return sites.Resolve(Launch(function, name.c_str(), nullptr));
+  };
+  const uint32_t of_a = launch(function_, "/lib/a.so"), of_b = launch(other, "/lib/b.so");
+  EXPECT_NE(of_a, of_b);
+  // The same library's after a reload is the same kernel, and so is another function of its.
+  sites.OnModuleUnloaded(nullptr, 1);
+  load(3);
+  EXPECT_EQ(launch(again, "/lib/a.so"), of_a);
+  EXPECT_EQ(launch(other, "/lib/b.so"), of_b);
+  const auto reader = scratch_.Read();
+  const trace::Tables& tables = reader->tables();
+  EXPECT_EQ(tables.sites.at(of_a).launching_library(), "/lib/a.so");
+  EXPECT_EQ(tables.sites.at(of_b).launching_library(), "/lib/b.so");
+  EXPECT_NE(tables.sites.at(of_a).kernel_id(), tables.sites.at(of_b).kernel_id());
+  for (const uint32_t site : {of_a, of_b}) {
+    EXPECT_EQ(tables.kernels.at(tables.sites.at(site).kernel_id()).cubin_hash(), 0u);
+  }
+}
+
 TEST_F(SitesTest, NameOfAHandMadeNodeComesFromTheDriver) {
   state_.kernels[function_] = {"by_hand", {}, {}};
   const uint32_t id = sites_.Resolve(Launch(function_, nullptr, nullptr));
