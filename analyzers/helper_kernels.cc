@@ -34,13 +34,17 @@ bool IsCublas(Path path) { return path == Path::kCublas || path == Path::kCublas
 
 bool IsQuantised(const std::string& dtype) {
   return !dtype.empty() && dtype != "bf16" && dtype != "fp16" && dtype != "fp32" &&
-         dtype != "tf32" && dtype != "fp64";
+         dtype != "tf32" && dtype != "fp64" && dtype != "cfp32" && dtype != "cfp64";
 }
 
 bool QuantBelongsTo(const TraceIndex& index, uint32_t quant_site, uint32_t gemm_site) {
-  return index.kind_of_site(quant_site) == Kind::kQuant &&
-         index.kind_of_site(gemm_site) == Kind::kGemm &&
-         IsQuantised(ClassOf(index, gemm_site).a_dtype);
+  if (index.kind_of_site(quant_site) != Kind::kQuant ||
+      index.kind_of_site(gemm_site) != Kind::kGemm) {
+    return false;
+  }
+  const catalog::KernelClass& gemm = ClassOf(index, gemm_site);
+  // Triton's names have no types; but scales of tokens are the activation's.
+  return IsQuantised(gemm.a_dtype) || (gemm.a_dtype.empty() && gemm.scaling == "token_channel");
 }
 
 bool ReductionBelongsTo(const TraceIndex& index, uint32_t reduce_site, uint32_t gemm_site) {

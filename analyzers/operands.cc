@@ -19,12 +19,23 @@ void Take(std::string_view called, std::string* named) {
   if (!called.empty() && !multiplied_as && !with_scales) *named = called;
 }
 
+// Of a kernel that is run with vectors of scales and with single numbers.
+std::string ScalingOf(const catalog::KernelClass& named, const Shape& shape) {
+  if (named.other_scaling.empty()) return named.scaling;
+  if (shape.a_has_scales && shape.b_has_scales) {
+    const bool a = *shape.a_has_scales, b = *shape.b_has_scales;
+    return a && b ? "token_channel" : a ? "token" : b ? "channel" : "tensor";
+  }
+  return absl::StrCat(named.other_scaling, " or ", named.scaling);
+}
+
 }  // namespace
 
 Operands OperandsOf(const TraceIndex& index, uint32_t site_id) {
   const trace::Site& site = index.tables().sites[site_id];
   const catalog::KernelClass& named = index.kernel(index.kernel_of_site(site_id)).kernel_class;
-  Operands operands{named.a_dtype, named.b_dtype, "", named.scaling};
+  Operands operands{named.a_dtype, named.b_dtype, named.d_dtype,
+                    ScalingOf(named, index.shape_of_site(site_id))};
   if (!site.has_library_call()) return operands;
   const trace::LibraryCall& call = site.library_call();
   // A column-major D is the transpose of ours: the library's A is our B.
@@ -41,6 +52,12 @@ Operands OperandsOf(const TraceIndex& index, uint32_t site_id) {
 void Add(const Operands& other, Operands* operands) {
   const auto add = [](const std::string& more, std::string* known) {
     if (more.empty() || more == *known) return;
+    // Of some launches it is not known which of the two.
+    for (const std::string* doubtful : {&more, static_cast<const std::string*>(known)}) {
+      if (doubtful->find(" or ") == std::string::npos) continue;
+      *known = std::string(*doubtful);
+      return;
+    }
     std::vector<std::string> all = absl::StrSplit(*known, " and ", absl::SkipEmpty());
     for (const absl::string_view one : absl::StrSplit(more, " and ")) {
       if (std::find(all.begin(), all.end(), one) == all.end()) all.emplace_back(one);

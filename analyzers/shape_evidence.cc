@@ -171,6 +171,8 @@ Shape FromArguments(const trace::Site& site, const KernelEvidence& kernel,
   }
   Shape shape{Narrow(reading->m), Narrow(reading->n), Narrow(reading->k), Provenance::kArguments};
   if (reading->batch && *reading->batch > 1) shape.batch = Narrow(reading->batch);
+  shape.a_has_scales = reading->a_has_scales;
+  shape.b_has_scales = reading->b_has_scales;
   return shape;
 }
 
@@ -271,8 +273,10 @@ Shape ShapeOf(const trace::Site& site, const KernelEvidence& kernel, const trace
   if (!shape.n) shape.n = named.n;
   if (!shape.k) shape.k = named.k;
   if (shape.provenance == Provenance::kArguments && shape.complete()) return shape;
-  if (mapped.complete()) return mapped;
-  return called.complete() ? called : named;
+  Shape other = mapped.complete() ? mapped : called.complete() ? called : named;
+  other.a_has_scales = shape.a_has_scales;
+  other.b_has_scales = shape.b_has_scales;
+  return other;
 }
 
 }  // namespace hotproof::analyzers

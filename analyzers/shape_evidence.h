@@ -26,8 +26,14 @@ struct Shape {
   Provenance provenance = Provenance::kUnknown;
   std::optional<uint32_t> batch;
 
+  // Whether the operands are scaled by vectors; absent where the arguments don't tell. No part of a shape.
+  std::optional<bool> a_has_scales, b_has_scales;
+
   bool complete() const { return m && n && k; }
-  friend bool operator==(const Shape&, const Shape&) = default;
+  friend bool operator==(const Shape& a, const Shape& b) {
+    return a.m == b.m && a.n == b.n && a.k == b.k && a.provenance == b.provenance &&
+           a.batch == b.batch;
+  }
 };
 
 // What of a kernel helps to read its launches.

@@ -61,7 +61,9 @@ struct KernelClass {
   std::optional<Kind> kind_in_call;
   std::string a_dtype;  // "e4m3", "bf16", "fp16", "fp32", "tf32", "int8", ...
   std::string b_dtype;
+  std::string d_dtype;  // of the output; few names say
   std::string scaling;  // "block", "tensor", "token_channel", "mx", "group", "channel", "none"
+  std::string other_scaling;  // which the same kernel is run with, too; the name cannot tell
   std::string
       tile;  // "128x16x128": rows of M, columns of N, depth K as the kernel's own name gives them
   std::optional<int64_t> m, n, k;

@@ -44,8 +44,8 @@ absl::Status CheckCaptures(const Rule& rule,
   for (const auto& pattern : names) {
     known.insert(pattern->capture_names().begin(), pattern->capture_names().end());
   }
-  for (const std::string* field : {&rule.a_dtype(), &rule.b_dtype(), &rule.tile(), &rule.m(),
-                                   &rule.n(), &rule.k(), &rule.arch()}) {
+  for (const std::string* field : {&rule.a_dtype(), &rule.b_dtype(), &rule.d_dtype(), &rule.tile(),
+                                   &rule.m(), &rule.n(), &rule.k(), &rule.arch()}) {
     std::string_view rest = *field;
     for (size_t at = rest.find('$'); at != std::string_view::npos; at = rest.find('$')) {
       rest.remove_prefix(at + 1);
@@ -283,7 +283,9 @@ bool CompiledRules::Apply(const CompiledRule& rule, Subject& subject, Captures c
   } else if (!say.b_dtype().empty()) {
     result.b_dtype = DtypeField(say.b_dtype(), captures);
   }
+  if (!say.d_dtype().empty()) result.d_dtype = DtypeField(say.d_dtype(), captures);
   if (!say.scaling().empty()) result.scaling = say.scaling();
+  result.other_scaling = say.other_scaling();
   if (!say.tile().empty()) result.tile = TileField(say.tile(), captures);
   if (!say.m().empty()) result.m = ExtentField(say.m(), captures);
   if (!say.n().empty()) result.n = ExtentField(say.n(), captures);

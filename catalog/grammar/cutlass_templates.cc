@@ -49,6 +49,10 @@ bool HasWord(std::string_view identifier, std::string_view word) {
   return std::any_of(words.begin(), words.end(), [&](const Word& w) { return w.text == word; });
 }
 
+bool HasVisitor(const Node& kernel, std::string_view name) {
+  return Find(kernel, [&](const Node& node) { return node.text == name; }) != nullptr;
+}
+
 // An operand, possibly with its scales: cute::tuple<data, scale>.
 std::string OperandDtype(const Node& node, const TypeNames& types, bool* has_scales) {
   if (!IsNamed(node, "cute::tuple") || node.args.empty()) return types.DtypeOf(node);
@@ -91,6 +95,11 @@ bool ReadCutlass3x(const Node& kernel, const TypeNames& types, KernelClass* out)
     return node.text.starts_with("CollectiveMma") && node.args.size() > 4;
   });
   if (mma == nullptr) return false;
+  // Its policy, two tiles, C and C's strides stand before D.
+  const Node* epilogue = Find(kernel, [](const Node& node) {
+    return node.text == "CollectiveEpilogue" && node.args.size() > 6;
+  });
+  if (epilogue != nullptr) out->d_dtype = types.DtypeOf(*epilogue->args[5]);
   const Node& mainloop = *mma->args[0];
   out->arch = ArchitectureOf(mainloop.text);
   out->tile = TileOf(*mma->args[1]);
@@ -107,6 +116,9 @@ bool ReadCutlass3x(const Node& kernel, const TypeNames& types, KernelClass* out)
     out->scaling = "mx";
   } else if (HasWord(mainloop.text, "blockwise") || HasWords(mainloop.text, "block", "scaling")) {
     out->scaling = "block";
+  } else if ((fp8 || out->a_dtype == "int8") && HasVisitor(kernel, "Sm90ColBroadcast") &&
+             HasVisitor(kernel, "Sm90RowBroadcast")) {
+    out->scaling = "token_channel";  // the epilogue multiplies rows and columns by vectors
   } else if (!fp8 && !has_scales && !out->a_dtype.empty()) {
     out->scaling = "none";
   }

@@ -62,6 +62,7 @@ bool ReadTypes(std::string_view letters, KernelClass* out) {
   } else {
     return false;
   }
+  out->d_dtype = DtypeOfLetter(letters.back());
   return true;
 }
 

@@ -61,6 +61,8 @@ enum KnownSlot : uint32_t {
   kLda,
   kLdb,
   kLdd,
+  kAScales,
+  kBScales,
 };
 constexpr std::pair<const char*, KnownSlot> kAddedNames[] = {{"grid_x", kGridX},
                                                              {"grid_y", kGridY},
@@ -76,8 +78,9 @@ constexpr std::pair<const char*, KnownSlot> kAddedNames[] = {{"grid_x", kGridX},
                                                              {"padded_k", kPaddedK}};
 constexpr std::pair<const char*, KnownSlot> kReadNames[] = {
     {"m", kM},     {"n", kN},     {"k", kK},    {"batch", kBatch},
-    {"lda", kLda}, {"ldb", kLdb}, {"ldd", kLdd}};
-constexpr uint32_t kKnownSlots = kLdd + 1;
+    {"lda", kLda}, {"ldb", kLdb}, {"ldd", kLdd},
+    {"a_scales", kAScales}, {"b_scales", kBScales}};
+constexpr uint32_t kKnownSlots = kBScales + 1;
 
 // The slot of `name`: a new one unless it has one.
 template <typename Names>
@@ -192,11 +195,12 @@ absl::StatusOr<CompiledLayout> CompiledLayout::Compile(const Layout& layout) {
   }
   for (const LayoutField& field : layout.field()) {
     const uint32_t bytes = field.bytes() == 0 ? 4 : field.bytes();
-    if (field.name().empty() || (bytes != 4 && bytes != 8)) {
-      return invalid("a field needs a name, and 4 or 8 bytes");
+    if (field.name().empty() || (bytes != 1 && bytes != 4 && bytes != 8)) {
+      return invalid("a field needs a name, and 1, 4 or 8 bytes");
     }
     compiled.fields_.push_back({field.name(), SlotFor(field.name(), slots, names),
-                                field.parameter(), field.offset(), bytes, field.plus()});
+                                field.parameter(), field.offset(), bytes, field.plus(),
+                                field.optional(), field.behind_address()});
   }
   for (const std::string& text : layout.constant()) {
     const std::vector<std::string> words = absl::StrSplit(text, ' ', absl::SkipEmpty());
@@ -267,8 +271,17 @@ bool CompiledLayout::ReadField(const Field& field, const LaunchEvidence& evidenc
       return false;
     }
   }
+  if (field.behind_address &&
+      std::none_of(evidence.hidden.begin(), evidence.hidden.end(), [begin](const ByteRange& range) {
+        return range.begin + 8 == begin && range.end == begin;
+      })) {
+    refused = absl::StrCat("there is no address before ", field.name);
+    return false;
+  }
   int64_t value = 0;
-  if (field.bytes == 4) {
+  if (field.bytes == 1) {
+    value = static_cast<unsigned char>(evidence.arguments[begin]);
+  } else if (field.bytes == 4) {
     int32_t word;
     std::memcpy(&word, evidence.arguments.data() + begin, sizeof word);
     value = word;
@@ -303,7 +316,10 @@ std::optional<LayoutReading> CompiledLayout::Read(const LaunchEvidence& evidence
     }
   }
   for (const Field& field : fields_) {
-    if (!ReadField(field, evidence, values, reading.refused)) return reading;
+    std::string refused;
+    if (ReadField(field, evidence, values, refused) || field.optional) continue;
+    reading.refused = std::move(refused);
+    return reading;
   }
   AddKnown(evidence, kernel_class.tile, values);
   const auto refuse = [&reading](std::string why) {
@@ -328,6 +344,13 @@ std::optional<LayoutReading> CompiledLayout::Read(const LaunchEvidence& evidence
   reading.lda = values[kLda];
   reading.ldb = values[kLdb];
   reading.ldd = values[kLdd];
+  // Neither of two numbers: no such flag.
+  const auto flag = [&values](Slot slot) {
+    const auto value = values[slot];
+    return value == 0 || value == 1 ? std::optional<bool>(*value == 1) : std::nullopt;
+  };
+  reading.a_has_scales = flag(kAScales);
+  reading.b_has_scales = flag(kBScales);
   return reading;
 }
 

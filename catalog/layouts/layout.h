@@ -24,6 +24,7 @@ class Layout;  // proto/catalog.pb.h
 // Absent: the layout does not hold it.
 struct LayoutReading {
   std::optional<int64_t> m, n, k, batch, lda, ldb, ldd;
+  std::optional<bool> a_has_scales, b_has_scales;  // a vector of them; false: one number
   std::string layout;  // its id
   // Why the bytes were not believed: a check failed, or a field was masked. The dims are absent
   // then.
@@ -63,6 +64,8 @@ class CompiledLayout {
     Slot slot;
     uint32_t parameter, offset, bytes;
     int64_t plus;
+    bool optional = false;
+    bool behind_address = false;
   };
   using Names = std::map<std::string, Slot, std::less<>>;  // while it is compiled
 

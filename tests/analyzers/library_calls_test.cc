@@ -116,7 +116,6 @@ TEST(LibraryCalls, WhatWasLaunchedInNoCallIsInNone) {
   EXPECT_EQ(report.gemms(0).calls_size(), 1);
   EXPECT_EQ(report.gemms(1).calls_size(), 0);
   EXPECT_EQ(report.gemms(1).call(), "");
-  EXPECT_EQ(report.gemms(1).d_dtype(), "");
 }
 
 TEST(LibraryCalls, TheCallTellsTypesAndScaling) {

@@ -51,7 +51,8 @@ def told(said, asked):
     """right, wrong or unknown; of 'x or y' nothing is known but that it is none of others."""
     if not said:
         return "unknown"
-    if " or " in said:
+    if " or " in said:  # token_channel: of tokens, of channels or of both
+        asked = "token_channel" if asked in ("token", "channel") else asked
         return "unknown" if asked in said.split(" or ") else "wrong"
     return "right" if said == asked else "wrong"
 
