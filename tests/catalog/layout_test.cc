@@ -87,7 +87,8 @@ TEST_F(LayoutTest, Cutlass3) {
       "cute::tuple<cute::C<1>, "
       "cute::C<1>, cute::C<1>>, cutlass::gemm::KernelTmaWarpSpecializedFP8FastAccum, "
       "cutlass::epilogue::TmaWarpSpecialized, true>::GemmKernel>";
-  Expect("cutlass_vllm.swapped_not_persistent", {1, 2000, 832}, not_persistent,
+  Expect("cutlass_vllm.swapped_not_persistent", {1, 2000, 832},
+         With(not_persistent, "ScaledEpilogue", "ScaledEpilogueAzp"),
          {{1536}, {{0, 2000}, {4, 1}, {8, 832}, {12, 1}}, {}, {32, 1, 1}});
   EXPECT_TRUE(Read(classifier_, not_persistent,
                    {{1536}, {{0, 2000}, {4, 1}, {8, 832}, {12, 7}}, {}, {32, 1, 7}})
@@ -134,6 +135,44 @@ TEST_F(LayoutTest, Cutlass2IsCheckedAgainstItsGridOfTiles) {
   EXPECT_THAT(reading->refused, HasSubstr("grid_tiles_m == tiles_m"));
 }
 
+// Of an H200 run of sgl-kernel: one row, whose scale is a single number, times columns with one
+// each. The weight comes first where operands are exchanged.
+TEST_F(LayoutTest, ScalesOfTheKernelsOwnAComeFirst) {
+  const std::string swapped =
+      "void cutlass::device_kernel<cutlass_3x_gemm_sm90_fp8<cutlass::float_e4m3_t, "
+      "cutlass::bfloat16_t, "
+      "c3x::ScaledEpilogueColumnBias, cute::tuple<cute::C<64>, cute::C<16>, cute::C<256> >, "
+      "cute::tuple<cute::C<1>, cute::C<2>, cute::C<1> >, "
+      "cutlass::gemm::KernelTmaWarpSpecializedFP8FastAccum, "
+      "cutlass::epilogue::TmaWarpSpecialized, true>::GemmKernel>(Params)";
+  Launch launch{{1536},
+                {{0, 2000}, {4, 1}, {8, 832}, {12, 1}, {776, 0x5a01}, {792, 0x5a00}},
+                {{768, 776}, {784, 792}},
+                {32, 1, 1}};
+  Expect("cutlass_vllm.scaled_swapped_not_persistent", {1, 2000, 832}, swapped, launch);
+  auto reading = Read(classifier_, swapped, launch);
+  EXPECT_EQ(reading->a_has_scales, false);
+  EXPECT_EQ(reading->b_has_scales, true);
+  // An epilogue that is not known to have them there.
+  reading = Read(classifier_, With(swapped, "ColumnBias", "BiasAzp"), launch);
+  EXPECT_EQ(reading->a_has_scales, std::nullopt);
+  EXPECT_EQ(reading->m, 1);
+  launch.hidden.pop_back();
+  reading = Read(classifier_, swapped, launch);
+  EXPECT_EQ(reading->a_has_scales, std::nullopt);
+  EXPECT_EQ(reading->b_has_scales, true);
+  EXPECT_EQ(reading->m, 1);
+
+  const std::string persistent = With(swapped, "KernelTmaWarpSpecializedFP8FastAccum",
+                                      "KernelTmaWarpSpecializedPingpongFP8FastAccum");
+  launch.words = {{0, 0}, {4, 2000}, {8, 1}, {12, 832}, {16, 1}, {776, 1}};
+  Expect("cutlass_vllm.scaled_swapped", {1, 2000, 832}, persistent, launch);
+  EXPECT_EQ(Read(classifier_, persistent, launch)->b_has_scales, true);
+  const std::string plain = With(persistent, ", true>", ", false>");
+  Expect("cutlass_vllm.scaled", {2000, 1, 832}, plain, launch);
+  EXPECT_EQ(Read(classifier_, plain, launch)->a_has_scales, true);
+}
+
 // Of an H200 run: without the tile scheduler of persistent kernels there is no mode in front.
 TEST_F(LayoutTest, CutlassThatIsNotPersistent) {
   const std::string name =
@@ -142,7 +181,9 @@ TEST_F(LayoutTest, CutlassThatIsNotPersistent) {
       "cute::tuple<cute::C<1>, cute::C<1>, cute::C<1> >, cutlass::gemm::KernelTmaWarpSpecialized, "
       "cutlass::epilogue::TmaWarpSpecialized>::GemmKernel>(Params)";
   const Launch launch{{1536}, {{0, 41}, {4, 3888}, {8, 304}, {12, 1}}, {}, {1, 61, 1}};
-  Expect("cutlass_vllm.not_persistent", {41, 3888, 304}, name, launch);
+  Expect("cutlass_vllm.not_persistent", {41, 3888, 304},
+         With(name, "ScaledEpilogue", "ScaledEpilogueAzp"), launch);
+  Expect("cutlass_vllm.scaled_not_persistent", {41, 3888, 304}, name, launch);
 }
 
 // Grids of H200 runs, some rounded up to clusters: their shapes stay, extents that need more tiles

@@ -254,7 +254,8 @@ def sgl(asked):
             bias = randn(n) if asked.random.random() < 0.5 else None
             asked.launch(f"sgl-kernel rows {dtype}", ["other", "cutlass_vllm"], m, n, k,
                          lambda: multiply(a, b.t(), rows, columns, BF16, bias),
-                         what=product(dtype, d=BF16, scaling="token_channel", launchers=os.path.basename(library)))
+                         what=product(dtype, d=BF16, scaling="token_channel" if m > 1 else "channel",
+                                      launchers=os.path.basename(library)))
 
 
 FUNCTIONS = (orders, other_types, pointer_batches, torch_grouped, marlin, machete, vllm_more, vllm_scales,
