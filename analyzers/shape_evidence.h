@@ -26,7 +26,8 @@ struct Shape {
   Provenance provenance = Provenance::kUnknown;
   std::optional<uint32_t> batch;
 
-  // Whether the operands are scaled by vectors; absent where the arguments don't tell. No part of a shape.
+  // Whether the operands are scaled by vectors; absent where the arguments don't tell. No part of a
+  // shape.
   std::optional<bool> a_has_scales, b_has_scales;
 
   bool complete() const { return m && n && k; }

@@ -373,7 +373,8 @@ uint32_t Sites::AddSiteLocked(const LaunchDescription& d, const KernelInfo& kern
 uint32_t Sites::ResolveUnattributedLocked(std::string_view kernel_name, const uint32_t (&grid)[3],
                                           const uint32_t (&block)[3], uint32_t dynamic_shared_bytes,
                                           uint32_t graph_node_captured) {
-  const KernelInfo& kernel = *InternKernelLocked(std::string(kernel_name), {}, ArgumentLayout(), "");
+  const KernelInfo& kernel =
+      *InternKernelLocked(std::string(kernel_name), {}, ArgumentLayout(), "");
   LaunchDescription d;
   std::memcpy(d.grid, grid, sizeof d.grid);
   std::memcpy(d.block, block, sizeof d.block);

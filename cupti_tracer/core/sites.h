@@ -62,8 +62,8 @@ class Sites {
   // At most so many sites that named ranges tell apart; launches in others are in a range '(many)'.
   static constexpr size_t kMaxRangedSites = 49152;
 
-  // `ranges`: whose ids descriptions hold; null: they hold none. `launching_library`: of the call that this thread
-  // is in; walks the stack, so it is asked once a site.
+  // `ranges`: whose ids descriptions hold; null: they hold none. `launching_library`: of the call
+  // that this thread is in; walks the stack, so it is asked once a site.
   Sites(TraceFile& file, const Driver& driver, RangePaths* ranges = nullptr,
         std::string (*launching_library)() = LaunchingLibrary)
       : file_(file),
