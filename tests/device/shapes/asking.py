@@ -27,11 +27,16 @@ DTYPES = {torch.bfloat16: "bf16", torch.float16: "fp16", torch.float32: "fp32", 
 
 def product(a, b=None, d=None, scaling="none", launchers=None, calls=()):
     """What is asked for beside a shape: types of A, B and D (torch's, or names; B and D are A's if not given), how
-    the operands are scaled, what the path of the launching library holds, and the cuBLAS calls that may have been
-    made (`call`). No calls: it is made in none."""
+    the operands are scaled (a list: in any of these ways, which is the same), what the path of the launching library
+    holds, and the cuBLAS calls that may have been made (`call`). No calls: it is made in none."""
     b, d = b or a, d or a
     return {**{key: DTYPES.get(dtype, dtype) for key, dtype in zip("abd", (a, b, d))},
             "scaling": scaling, "launchers": launchers, "calls": list(calls)}
+
+
+def row_scales(m):
+    """Of vectors; the scale of one row is a vector and a number."""
+    return "token_channel" if m > 1 else ["token_channel", "channel"]
 
 
 def call(entry_point, compute="32F", epilogue="", scales=("", "")):

@@ -99,6 +99,8 @@ class CompareShapes(unittest.TestCase):
         self.assertIn("another scaling", verdict(scaling="block"))
         self.assertIn("scaling is unknown", verdict(scaling="tensor or token_channel"))
         self.assertIn("another scaling", verdict(scaling="block or token_channel"))
+        self.assertEqual("", verdict(asked_too={"scaling": ["token_channel", "tensor"]}))
+        self.assertIn("another scaling", verdict(asked_too={"scaling": ["token_channel", "channel"]}))
         self.assertIn("another library", verdict(library="libtorch.so"))
         self.assertIn("library is unknown", verdict(library=""))
         self.assertIn("another captured", verdict(eagerLaunches=600))

@@ -5,7 +5,7 @@ import os
 
 import torch
 
-from asking import BF16, CUBLAS, E4M3, call, matmul, plain_call, product, randn
+from asking import BF16, CUBLAS, E4M3, call, matmul, plain_call, product, randn, row_scales
 
 R16BF, R32F, COMPUTE_32F, TRANSPOSED, PLAIN, DEFAULT_ALGORITHM = 14, 0, 68, 1, 0, -1
 
@@ -145,7 +145,8 @@ def marlin(asked):
         asked.launch("vllm marlin", ["marlin"], m, n, k, lambda: ops.marlin_gemm(
             a, None, weight, None, scales, None, None, None, None, None, workspace, scalar_types.uint4b8, m, n, k,
             use_fp32_reduce=True), in_parts=True,
-            what=product(BF16, "u4b8", BF16, scaling="group", launchers="/vllm/"))
+            # One group is a channel.
+            what=product(BF16, "u4b8", BF16, scaling="group" if k > 128 else "channel", launchers="/vllm/"))
 
 
 def machete(asked):
@@ -171,9 +172,7 @@ def vllm_more(asked):
                 bias = None
             asked.launch(f"vllm cutlass rows {dtype}", ["cutlass_vllm"], m, n, k,
                          lambda: ops.cutlass_scaled_mm(a, b.t(), rows, columns, BF16, bias),
-                         # The scale of one row is a scalar.
-                         what=product(dtype, d=BF16, scaling="token_channel" if m > 1 else "channel",
-                                      launchers="/vllm/"))
+                         what=product(dtype, d=BF16, scaling=row_scales(m), launchers="/vllm/"))
     for m, n, k in asked.shapes(45, n_step=1, k_step=1, n_steps=4096, k_steps=4096):
         a, b = (randn(rows, k, dtype=torch.float32).clamp(-9, 9).to(torch.int8) for rows in (m, n))
         rows, columns = torch.rand(m, 1, device="cuda"), torch.rand(n, 1, device="cuda")
@@ -254,8 +253,7 @@ def sgl(asked):
             bias = randn(n) if asked.random.random() < 0.5 else None
             asked.launch(f"sgl-kernel rows {dtype}", ["other", "cutlass_vllm"], m, n, k,
                          lambda: multiply(a, b.t(), rows, columns, BF16, bias),
-                         what=product(dtype, d=BF16, scaling="token_channel" if m > 1 else "channel",
-                                      launchers=os.path.basename(library)))
+                         what=product(dtype, d=BF16, scaling=row_scales(m), launchers=os.path.basename(library)))
 
 
 FUNCTIONS = (orders, other_types, pointer_batches, torch_grouped, marlin, machete, vllm_more, vllm_scales,
