@@ -2,7 +2,7 @@
 # prove_all.sh BIN OUT [--minutes N] [--vllm-setup FILE --vllm-model DIR] [--only STEP,...] [--list] [--quick]
 # Everything that only a GPU can show, in one run, most important first; each step has a time limit of its own.
 #   BIN           hotproof, libhotproof.so, self_count, probe, live_program, libcupti.so.13 (the forwarder),
-#                 bare_probe.so, libhotproof_fp8_gemm.so; runtime_program and device_launch where nvcc built them
+#                 bare_probe.so, libhotproof_fp8_gemm.so, commit (about.sh); runtime_program and device_launch where nvcc built them
 #   OUT           at most eight files: summary.txt (a line a step), the steps' results, logs.tar.xz
 #   --minutes N   stop starting steps when N minutes are over (default 20)
 #   --vllm-setup  a shell file that is sourced before python3 runs vLLM; --vllm-model: a folder with its
@@ -42,6 +42,8 @@ if [ -z "${HOTPROOF_CUPTI:-}" ]; then
 print(next(iter(f for p in sys.path for f in glob.glob(p+"/nvidia/cu13/lib/libcupti.so.13")), ""))')
 fi
 [ -n "$HOTPROOF_CUPTI" ] && export HOTPROOF_CUPTI REAL_CUPTI=${REAL_CUPTI:-$HOTPROOF_CUPTI}
+
+[ -z "$list" ] && bash "$device/about.sh" "$bin" "prove_all.sh BIN OUT (${only:-every step}) $serve_options" | tee -a "$out/summary.txt"
 
 say() { if [ -n "$list" ]; then echo "$*"; else echo "$*" | tee -a "$out/summary.txt"; fi; }
 
@@ -85,7 +87,10 @@ do_self_count() {
 }
 
 need_rare() { need_ hotproof libhotproof.so probe; }
-do_rare() { python3 "$device/probe/check_rare.py" "$bin" "$work/rare" | tee "$out/rare.txt"; }
+do_rare() {
+  { bash "$device/about.sh" "$bin" check_rare.py BIN OUT
+    python3 "$device/probe/check_rare.py" "$bin" "$work/rare"; } | tee "$out/rare.txt"
+}
 
 need_live() { need_ hotproof libhotproof.so live_program; }
 do_live() {
@@ -100,10 +105,11 @@ do_differential() {
   WITH_TORCH=$torch bash "$device/differential/run_differential.sh" "$bin" "$work/differential" || ran_well=
   # Comparing needs protobuf and zstandard; without them the logs are compared elsewhere.
   if python3 -c 'import google.protobuf, zstandard' 2>/dev/null; then
+    { bash "$device/about.sh" "$bin" "run_differential.sh BIN OUT; differential.py OUT/X/traces OUT/X/logs for each X"
     for run in "$work"/differential/*/; do
       basename "$run"
       python3 "$device/differential/differential.py" "$run/traces" "$run/logs" || echo "NOT EQUAL: $run"
-    done 2>&1 | tee "$out/differential.txt"
+    done; } 2>&1 | tee "$out/differential.txt"
     local runs
     runs=$(ls "$work/differential" | wc -l)
     echo "$runs runs compared, $(grep -c '^NOT EQUAL' "$out/differential.txt") not equal"

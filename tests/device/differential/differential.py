@@ -131,6 +131,58 @@ def asked_by_callbacks(log):
     return launched
 
 
+def launch_times(trace):
+    """Correlation id -> (entered, returned) in CLOCK_MONOTONIC's ns, of the launches that have times."""
+    times = {}
+    for _, _, chunk in trace.chunks:
+        for correlation, _, _, enter, call in second_reader.launches_of(chunk):
+            if enter:
+                returned = enter + call if call < second_reader.MASK32 else None  # that or later
+                times[correlation & second_reader.MASK32] = enter, returned
+    return times
+
+
+def compare_launch_times(trace, log):
+    """(lines, launches compared, whether right): the tracer's stamps lie between the forwarder's, which it takes on the
+    same thread, before it passes a callback on: enter of the call <= entered <= exit of the call <= returned <= what
+    the thread does next (another call's enter)."""
+    times, begun, ended = launch_times(trace), {}, {}
+    wrong, compared, slack, lengths = [], 0, [], []
+
+    def judge(thread, next_ns):
+        nonlocal compared
+        correlation, enter_ns, exit_ns = ended.pop(thread, (None, 0, 0))
+        if correlation not in times:
+            return
+        entered, returned = times[correlation]
+        compared += 1
+        slack.append(entered - enter_ns)
+        lengths.append(exit_ns - enter_ns)
+        if not enter_ns <= entered <= exit_ns or returned is not None and not exit_ns <= returned <= next_ns:
+            wrong.append(f"  launch {correlation}: {entered} to {returned} in the trace; {enter_ns}, {exit_ns}, {next_ns} in "
+                         "the log")
+
+    for event in log.events:
+        thread = event["t"]
+        if event["e"] != "driver" or event["f"] not in LAUNCHES | GRAPH_LAUNCHES:
+            if event["e"] in ("driver", "runtime"):
+                judge(thread, event["ns"])
+            continue
+        if event["site"] == "enter":
+            judge(thread, event["ns"])
+            begun[thread] = event["corr"], event["ns"]
+        elif thread in begun and begun[thread][0] == event["corr"]:
+            ended[thread] = (*begun.pop(thread), event["ns"])
+    for thread in list(ended):
+        judge(thread, 1 << 63)
+    if not compared:
+        return [], 0, not times
+    lines = [f"  host times of {compared} launches between the forwarder's stamps; entered {sorted(slack)[compared // 2]} ns "
+             f"after its own (median), calls of {sorted(lengths)[compared // 2]} ns" if not wrong else
+             f"  {len(wrong)} of {compared} launch times are not between the forwarder's stamps:"]
+    return lines + wrong[:3], compared, not wrong
+
+
 def explain(raw, kept):
     """The first record on either side that has no equal, next to its nearest on the other."""
     only_raw = list((collections.Counter(raw) - collections.Counter(kept)).elements())
@@ -182,6 +234,10 @@ def compare(trace_path, log_path):
         equal = False
         lines.append("  operations differ:")
         lines += operations.explain(list((raw - kept).elements()), list((kept - raw).elements()))
+    more, times, right = compare_launch_times(trace, log)
+    lines += more
+    equal &= right
+    evidence += times
     if trace.issues:
         equal = False
         lines.append(f"  the trace is damaged: {trace.issues}")

@@ -12,6 +12,7 @@ if [ -z "${REAL_CUPTI:-}" ]; then
 print(next(iter(f for p in sys.path for f in glob.glob(p+"/nvidia/cu13/lib/libcupti.so.13")), ""))')
 fi
 export REAL_CUPTI
+HOTPROOF_CUPTI=$REAL_CUPTI bash "$here/../about.sh" "$bin" "run_differential.sh BIN OUT $*"
 traced() {  # NAME CMD...
   local name=$1; shift
   mkdir -p "$out/$name/traces" "$out/$name/logs"

@@ -12,7 +12,7 @@ if [ -z "${REAL_CUPTI:-}" ]; then
 print(next(iter(f for p in sys.path for f in glob.glob(p+"/nvidia/cu13/lib/libcupti.so.13")), ""))')
 fi
 export REAL_CUPTI FORWARD_BACKTRACE=1
-echo "real CUPTI: $REAL_CUPTI"
+HOTPROOF_CUPTI=$REAL_CUPTI bash "$here/../about.sh" "$bin" "run_probe.sh BIN OUT $*"
 traced() {  # NAME CMD...
   local name=$1; shift
   FORWARD_OUT=$out/$name LD_PRELOAD=$bin/libcupti.so.13 CUDA_INJECTION64_PATH=$bin/client.so \

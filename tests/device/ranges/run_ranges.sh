@@ -6,6 +6,7 @@ set -u -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 hotproof=$1 out=$2
 mkdir "$out" || exit 2
+bash "$here/../about.sh" "$(dirname "$hotproof")" run_ranges.sh HOTPROOF OUT
 wrong=0
 for which in nvtx modules; do
   options=(); [ "$which" = modules ] && options=(--torch-ops)

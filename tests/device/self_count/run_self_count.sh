@@ -13,6 +13,7 @@ if [ -z "${HOTPROOF_CUPTI:-}" ]; then
 print(next(iter(f for p in sys.path for f in glob.glob(p+"/nvidia/cu13/lib/libcupti.so.13")), ""))')
 fi
 [ -n "$HOTPROOF_CUPTI" ] && export HOTPROOF_CUPTI
+bash "$(dirname "$(realpath "$0")")/../about.sh" "$bin" "run_self_count.sh BIN OUT $replay"
 scenarios="plain pdl streams4 threads4 graphs fork replay"
 for scenario in $scenarios; do
   launches=${SELF_COUNT_LAUNCHES:-100000}

@@ -9,6 +9,7 @@ hotproof=$1 out=$2 seed=${3:-1}
 libraries=("${@:4}")
 [ "${#libraries[@]}" -gt 0 ] || read -ra libraries < <(python3 "$here/shapes_program.py" --list)
 mkdir "$out" || exit 2
+bash "$here/../about.sh" "$(dirname "$hotproof")" run_shapes.sh HOTPROOF OUT "$seed" "${libraries[@]}"
 
 trace_library() {
   local folder=$out/$1
