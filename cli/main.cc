@@ -8,7 +8,7 @@
 
 #include "cli/assert.h"
 #include "cli/compare.h"
-#include "cli/heap/heap.h"
+#include "cli/heap.h"
 #include "cli/render/printable.h"
 #include "cli/report.h"
 #ifdef HOTPROOF_HAS_CLASSIFY

@@ -1,4 +1,4 @@
-#include "cli/heap/heap.h"
+#include "cli/heap.h"
 
 #include <malloc.h>
 #include <sys/mman.h>
