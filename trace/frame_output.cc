@@ -53,9 +53,18 @@ bool Frame::Compress(const std::string& message) {
 
 uint64_t Frame::Hash() const { return XXH3_64bits(data(), size()); }
 
-// Not on every file system, and then nothing is known.
 FrameOutput::FrameOutput(int fd, WriteAt write_at) : file_(fd), write_at_(write_at) {
-  flock(file_.Ours(), LOCK_EX | LOCK_NB);
+  constexpr int kTries = 20;
+  for (int tries = 1; (Lock(file_.Ours()), !locked_) && lockable_ && tries < kTries; ++tries)
+    usleep(50);
+}
+
+// A reader has the lock for the moment in which it asks for it: then it is taken at the next write
+// or look. Not on every file system there are locks, and then nothing is known.
+void FrameOutput::Lock(int fd) const {
+  if (locked_ || !lockable_ || fd < 0) return;
+  locked_ = flock(fd, LOCK_EX | LOCK_NB) == 0;
+  lockable_ = locked_ || errno == EWOULDBLOCK || errno == EINTR;
 }
 
 FrameOutput::~FrameOutput() {
@@ -125,7 +134,9 @@ bool FrameOutput::cut_off() const {
 
 int FrameOutput::Descriptor() const {
   std::lock_guard lock(mutex_);
-  return file_.Ours();
+  const int fd = file_.Ours();
+  Lock(fd);
+  return fd;
 }
 
 bool FrameOutput::holds_file() const { return Descriptor() >= 0; }
@@ -133,7 +144,8 @@ bool FrameOutput::holds_file() const { return Descriptor() >= 0; }
 bool FrameOutput::TakeFileAgain(int fd) {
   std::lock_guard lock(mutex_);
   if (!file_.TakeAgain(fd)) return false;
-  flock(file_.Ours(), LOCK_EX | LOCK_NB);
+  locked_ = false;
+  Lock(file_.Ours());
   return true;
 }
 

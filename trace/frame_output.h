@@ -86,8 +86,10 @@ class FrameOutput {
   WriteResult Write(const std::vector<uint8_t>& bytes);
 
   int Descriptor() const;  // -1: not ours any more
+  void Lock(int fd) const;
 
   OwnDescriptor file_;
+  mutable bool locked_ = false, lockable_ = true;
   const WriteAt write_at_;
   mutable std::mutex mutex_;
   std::condition_variable wake_, written_;
