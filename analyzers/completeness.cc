@@ -331,7 +331,11 @@ CompletenessResult JudgeCompleteness(CompletenessInput input) {
         Number(input.times.untimed + input.times.out_of_range + tables.rotated_out.untimed));
     completeness.set_surplus(Number(total.surplus + matched.records_without_launch));
   }
-  if (input.still_running) findings.Add(LossOf(Finding::kStillRunning), 0);
+  if (input.still_running) {
+    findings.Add(LossOf(Finding::kStillRunning), 0);
+  } else if (input.end_not_seen) {
+    findings.Add(LossOf(Finding::kEndNotSeen), 0);
+  }
   if (!tables.header.interposers() && tables.header.format_major() != 0) {
     findings.Add(LossOf(Finding::kInterposersLost), 0);
   }

@@ -31,6 +31,7 @@ struct CompletenessInput {
   const SlotTimes::Result& times;
   bool counts_only = false;  // no columns were read: nothing is said of what ran
   bool still_running = false;  // by the manifest
+  bool end_not_seen = false;   // no footer, and nothing else shows that the process has ended
 };
 CompletenessResult JudgeCompleteness(CompletenessInput input);
 

@@ -23,6 +23,14 @@ bool IsTraceOf(const trace::Header& header, const trace::Process& process,
                    InItsTrace(process, manifest.boot_id()));
 }
 
+bool IsListed(const trace::Header& header, const std::vector<trace::Manifest>& manifests) {
+  return std::any_of(manifests.begin(), manifests.end(), [&](const trace::Manifest& manifest) {
+    return std::any_of(
+        manifest.processes().begin(), manifest.processes().end(),
+        [&](const trace::Process& process) { return IsTraceOf(header, process, manifest); });
+  });
+}
+
 // The last process of that pid: those before it have ended.
 trace::Process LastOf(uint32_t pid, const trace::Manifest& manifest) {
   trace::Process last;
@@ -67,10 +75,11 @@ absl::StatusOr<trace::Manifest> LoadManifest(const std::string& path) {
 }
 
 Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
-                       const std::vector<const trace::Header*>& headers) {
+                       const std::vector<const trace::Header*>& headers,
+                       const std::vector<const trace::Header*>& apart) {
   Coverage coverage;
   if (manifests.empty()) return coverage;
-  coverage.state = report::Process::FULL;
+  coverage.state = apart.empty() ? report::Process::FULL : report::Process::NOT_CHECKED;
   auto add_problem = [&](Finding finding, uint32_t pid, const std::string& detail) {
     const LossKind& kind = LossOf(finding);
     report::Problem& problem = coverage.problems.emplace_back();
@@ -109,6 +118,13 @@ Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
     }
     if (!manifest.finished()) add_problem(Finding::kManifestUnfinished, 0, "");
   }
+  for (const trace::Header* header : headers) {
+    if (IsListed(*header, manifests) || IsStillRunning(manifests, *header)) continue;
+    coverage.not_listed.push_back(header->pid());
+    add_problem(Finding::kNotListed, header->pid(),
+                ProcessName(header->executable(),
+                            {header->arguments().begin(), header->arguments().end()}));
+  }
   return coverage;
 }
 
@@ -119,6 +135,14 @@ bool IsStillRunning(const std::vector<trace::Manifest>& manifests, const trace::
     }
   }
   return false;
+}
+
+bool HasEnded(const std::vector<trace::Manifest>& manifests, const trace::Header& header) {
+  const bool listed =
+      std::any_of(manifests.begin(), manifests.end(), [&](const trace::Manifest& manifest) {
+        return manifest.finished() && IsListed(header, {manifest});
+      });
+  return listed && !IsStillRunning(manifests, header);
 }
 
 Finding FindingOf(const trace::Process& missing) {

@@ -32,15 +32,20 @@ struct Coverage {
   std::vector<trace::Process> missing;  // GPU processes without a trace, folders without any
   // Without a GPU until `hotproof run` ended, and running then: what they did later is not known.
   std::vector<trace::Process> still_running;
+  std::vector<uint32_t> not_listed;  // pids of traces that no manifest has
   std::vector<report::Problem> problems;
 
   bool partial() const { return state == report::Process::PARTIAL; }
 };
 
-// `headers`: of the traces that were read. No manifest: NOT_CHECKED.
+// `headers`: of the traces that were read. No manifest: NOT_CHECKED. A trace that the manifests do not list
+// shows that they are not the whole. `apart`: of traces in folders that have none, beside folders that do.
 Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
-                       const std::vector<const trace::Header*>& headers);
+                       const std::vector<const trace::Header*>& headers,
+                       const std::vector<const trace::Header*>& apart = {});
 
+// `run` saw that it ended.
+bool HasEnded(const std::vector<trace::Manifest>& manifests, const trace::Header& header);
 bool IsStillRunning(const std::vector<trace::Manifest>& manifests, const trace::Header& header);
 
 // Of those missing: a folder that was named as one of several, not a process.

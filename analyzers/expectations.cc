@@ -75,6 +75,11 @@ Why CoverageGap(const Coverage& coverage) {
   if (!missing.empty()) add(Finding::kNoTrace, missing);
   if (!unknown.empty()) add(Finding::kNotLookedInto, unknown);
   if (!running.empty()) add(Finding::kRanOn, running);
+  if (!coverage.not_listed.empty()) {
+    std::vector<std::string> pids;
+    for (const uint32_t pid : coverage.not_listed) pids.push_back(absl::StrCat("pid ", pid));
+    add(Finding::kNotListed, pids);
+  }
   if (gap.text.empty()) add(Finding::kManifestUnfinished, {});
   return gap;
 }
@@ -201,8 +206,9 @@ class Judge {
     if (!coverage_.missing.empty()) return;
     // One that launched nothing until `run` ended is none of those that are judged, but for what it
     // may launch that should not be.
-    if (coverage_.still_running.empty() || HasUpperBound(expectation))
-      KeepUnknown(expectation, why, 0, "later processes");
+    const bool unseen = !coverage_.not_listed.empty();
+    if (unseen || coverage_.still_running.empty() || HasUpperBound(expectation))
+      KeepUnknown(expectation, why, 0, unseen ? "processes not seen" : "later processes");
   }
 
   // The line of the process that does best stands for all.

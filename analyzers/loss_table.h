@@ -31,7 +31,9 @@ enum class Finding {
   kCountersDisagree,
   kUnknownTargets,
   kStillRunning,
+  kEndNotSeen,
   kRanOn,  // not even a GPU process when `run` ended
+  kNotListed,
   kNoTrace,
   kNotLookedInto,  // perhaps a GPU process without a trace
   kInterposersLost,

@@ -99,8 +99,9 @@ ProcessAnalysis AnalyzeTrace(std::unique_ptr<const trace::TraceReader> reader,
        .matching = std::move(matching),
        .times = analysis.times,
        .counts_only = options.counts_only,
-       .still_running = options.still_running ||
-                        IsStillRunning(options.manifests, reader->tables().header)});
+       .still_running =
+           options.still_running || IsStillRunning(options.manifests, reader->tables().header),
+       .end_not_seen = options.end_not_seen});
   analysis.reader = std::move(reader);
   return analysis;
 }

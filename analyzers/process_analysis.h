@@ -42,6 +42,7 @@ struct AnalyzeOptions {
   bool counts_only = false;
   std::vector<trace::Manifest> manifests;  // of the runs the trace may be of
   bool still_running = false;              // the process ran when its trace was opened
+  bool end_not_seen = false;               // of CompletenessInput
 };
 
 // Whether what was asked can be told, and checked against what ran, without the columns: the process

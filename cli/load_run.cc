@@ -5,6 +5,7 @@
 #include <future>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <tuple>
@@ -71,11 +72,21 @@ absl::StatusOr<Inputs> FindInputs(const std::vector<std::string>& paths) {
 }
 
 bool IsRunning(const std::string& trace) {
-  if (IsBeingWritten(trace)) return true;
   const auto file = trace::File::Open(trace);
   if (!file.ok()) return false;
   const auto start = trace::StartOf(**file);
   return start && IsSeenRunning(start->pid, start->process_start_ticks, start->boot_id);
+}
+
+// A trace without an end mark is of a process that was killed, or a copy that was made while it
+// ran. `closed`: its process does not write to it.
+bool IsEndSeen(const trace::TraceReader& reader, const std::vector<trace::Manifest>& manifests,
+               bool closed) {
+  const trace::Header& header = reader.tables().header;
+  if (reader.tables().has_footer || header.format_major() == 0) return true;
+  if (analyzers::HasEnded(manifests, header)) return true;
+  const auto counters = std::filesystem::path(reader.path()).parent_path() / header.counters_file();
+  return closed && IsItsCounterFile(counters, header.boot_id());
 }
 
 // What the trace says of its process; where it is cut off before that, what its file's name does.
@@ -181,7 +192,8 @@ absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const s
     Progress progress(absl::StrCat("reading trace ", i + 1, " of ", inputs->traces.size()));
     options.fold.progress = [&](size_t done, size_t all) { progress.Update(done, all); };
     // Asked before it is read: what a process does meanwhile must not be taken for its end.
-    options.still_running = IsRunning(inputs->traces[i]);
+    const std::optional<bool> written = IsBeingWritten(inputs->traces[i]);
+    options.still_running = written.value_or(false) || IsRunning(inputs->traces[i]);
     auto reader = trace::TraceReader::Open(inputs->traces[i], {.verify_columns = !counts_only});
     options.counts_only =
         counts_only && reader.ok() && analyzers::HeadsTellCounts((*reader)->tables());
@@ -191,6 +203,7 @@ absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const s
     if (classifier_made.valid()) classifier = classifier_made.get();
     if (!classifier.ok()) return classifier.status();
     if (!reader.ok()) return WithAdvice(reader.status());
+    options.end_not_seen = !IsEndSeen(**reader, options.manifests, !written.value_or(true));
     run.processes.push_back(analyzers::AnalyzeTrace(*std::move(reader), *classifier, options));
     run.processes.back().run = inputs->runs[std::filesystem::path(inputs->traces[i]).parent_path()];
   }
@@ -200,9 +213,14 @@ absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const s
   std::vector<trace::Header> identities;
   for (const analyzers::ProcessAnalysis& process : run.processes)
     identities.push_back(IdentityOf(process));
-  std::vector<const trace::Header*> headers;
-  for (const trace::Header& identity : identities) headers.push_back(&identity);
-  run.coverage = analyzers::JudgeCoverage(options.manifests, headers);
+  std::vector<const trace::Header*> headers, apart;
+  for (size_t i = 0; i < identities.size(); ++i) {
+    const auto folder = std::filesystem::path(inputs->traces[i]).parent_path();
+    std::error_code error;
+    const bool has_manifest = std::filesystem::exists(folder / kManifestName, error);
+    (has_manifest ? headers : apart).push_back(&identities[i]);
+  }
+  run.coverage = analyzers::JudgeCoverage(options.manifests, headers, apart);
   for (const FolderEvidence& folder : inputs->folders) AddEvidence(folder, run.coverage);
   JudgeFolders(options.manifests.empty(), run);
   FindUnusedRules(rules, *classifier, run);

@@ -10,6 +10,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "trace/file_identity.h"
+#include "trace/format.h"
+
 namespace hotproof::cli {
 
 std::optional<ProcessStat> ReadProcessStat(pid_t pid, const std::string& proc) {
@@ -74,21 +77,37 @@ bool IsSeenRunning(uint32_t pid, uint64_t start_ticks, const std::string& boot_i
   return stat && stat->runs() && stat->start_ticks == start_ticks;
 }
 
-bool IsBeingWritten(const std::string& trace_path) {
+std::optional<bool> IsBeingWritten(const std::string& trace_path) {
   // Again where the trace went on in another file between open and flock.
   for (int tries = 0; tries < 5; ++tries) {
     const int fd = open(trace_path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return false;
+    if (fd < 0) return std::nullopt;
     // Shared: two readers do not take each other for the tracer.
-    const bool locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    const int error = flock(fd, LOCK_SH | LOCK_NB) == 0 ? 0 : errno;
     struct stat opened, named;
     const bool same = fstat(fd, &opened) == 0 && stat(trace_path.c_str(), &named) == 0 &&
                       opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
     close(fd);
-    if (locked) return true;
+    if (error == EWOULDBLOCK) return true;
+    if (error != 0) return std::nullopt;
     if (same) return false;
   }
-  return false;
+  return std::nullopt;
+}
+
+bool IsItsCounterFile(const std::string& path, const std::string& boot_id) {
+  if (boot_id.empty() || boot_id != BootId()) return false;
+  const int fd = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return false;
+  trace::CountersHeader header{};
+  trace::FileIdentity file;
+  const bool read =
+      pread(fd, &header, sizeof header, 0) == sizeof header && trace::Identify(fd, file);
+  close(fd);
+  if (!read || header.file_inode == 0 || header.file_inode != file.inode) return false;
+  // A device may have another number in a container; a birth time is not known everywhere.
+  if (header.file_born_ns != 0 && file.born_ns != 0) return header.file_born_ns == file.born_ns;
+  return header.file_device == file.device;
 }
 
 }  // namespace hotproof::cli

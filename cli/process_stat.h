@@ -43,7 +43,11 @@ std::string BootId();
 bool IsSeenRunning(uint32_t pid, uint64_t start_ticks, const std::string& boot_id);
 
 // Whether somebody has that trace open to write: its process runs, in any container of this machine (the
-// tracer locks the file, trace/frame_output.h). False also where the file system has no locks.
-bool IsBeingWritten(const std::string& trace_path);
+// tracer locks the file, trace/frame_output.h). nullopt: the file system has no locks.
+std::optional<bool> IsBeingWritten(const std::string& trace_path);
+
+// Whether this counter file is the one that a process of that boot counted in, on this machine since then: not
+// a copy, which may be of any moment. False also where it can't be told.
+bool IsItsCounterFile(const std::string& path, const std::string& boot_id);
 
 }  // namespace hotproof::cli

@@ -35,7 +35,8 @@ int ReserveBlocks(int fd, size_t bytes) {
 }
 
 // Maps a new file of `bytes` zeros; null and *error when it cannot be had, and no file is left.
-void* MapFile(int directory_fd, const char* file_name, size_t bytes, int* error) {
+void* MapFile(int directory_fd, const char* file_name, size_t bytes, FileIdentity& identity,
+              int* error) {
   const OwnDescriptor file(
       openat(directory_fd, file_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   const int fd = file.Ours();
@@ -49,7 +50,10 @@ void* MapFile(int directory_fd, const char* file_name, size_t bytes, int* error)
     memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED) *error = errno;
   }
-  if (memory != MAP_FAILED) return memory;
+  if (memory != MAP_FAILED) {
+    Identify(fd, identity);
+    return memory;
+  }
   unlinkat(directory_fd, file_name, 0);
   return nullptr;
 }
@@ -62,7 +66,8 @@ CounterTable::CounterTable(int directory_fd, const char* file_name, uint32_t sit
       graph_slots_(graph_slots == 0 ? 1 : graph_slots),
       mapped_bytes_(kCountersHeaderBytes +
                     (size_t{site_slots_} + graph_slots_) * sizeof(uint64_t)) {
-  void* memory = MapFile(directory_fd, file_name, mapped_bytes_, &error_);
+  FileIdentity identity;
+  void* memory = MapFile(directory_fd, file_name, mapped_bytes_, identity, &error_);
   on_disk_ = memory != nullptr;
   if (!on_disk_) {
     memory =
@@ -80,12 +85,16 @@ CounterTable::CounterTable(int directory_fd, const char* file_name, uint32_t sit
     graphs_ = &last_resort_slots_[1];
     site_slots_ = graph_slots_ = 1;
   }
-  WriteHeader(pid, process_start_ticks);
+  WriteHeader(pid, process_start_ticks, identity);
   heartbeat_is_seen_ = true;
   heartbeat_is_seen_ = Stands(directory_fd, file_name);
 }
 
-void CounterTable::WriteHeader(uint32_t pid, uint64_t process_start_ticks) {
+void CounterTable::WriteHeader(uint32_t pid, uint64_t process_start_ticks,
+                               const FileIdentity& file) {
+  header_->file_device = file.device;
+  header_->file_inode = file.inode;
+  header_->file_born_ns = file.born_ns;
   header_->header_bytes = kCountersHeaderBytes;
   header_->site_slots = site_slots_;
   header_->graph_slots = graph_slots_;
@@ -116,7 +125,8 @@ int CounterTable::Renew(int directory_fd, const char* file_name) {
   int error = 0;
   const std::string new_name = std::string(file_name) + ".new";
   unlinkat(directory_fd, new_name.c_str(), 0);  // of who was killed in here
-  void* const fresh = MapFile(directory_fd, new_name.c_str(), mapped_bytes_, &error);
+  FileIdentity identity;
+  void* const fresh = MapFile(directory_fd, new_name.c_str(), mapped_bytes_, identity, &error);
   if (fresh == nullptr) return error;
   // No reader takes it before its header is written, behind the counts.
   if (renameat(directory_fd, new_name.c_str(), directory_fd, file_name) != 0) {
@@ -153,7 +163,7 @@ int CounterTable::Renew(int directory_fd, const char* file_name) {
   for (size_t slot = 0; slot < size_t{site_slots_} + graph_slots_; ++slot) {
     if (counts[slot] != 0) sites_[slot].fetch_add(counts[slot], std::memory_order_relaxed);
   }
-  WriteHeader(before.pid, before.process_start_ticks);
+  WriteHeader(before.pid, before.process_start_ticks, identity);
   munmap(old, mapped_bytes_);
   heartbeat_is_seen_ = true;
   heartbeat_is_seen_ = Stands(directory_fd, file_name);

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "trace/counter_view.h"
+#include "trace/file_identity.h"
 #include "trace/format.h"
 
 namespace hotproof::trace {
@@ -55,7 +56,7 @@ class CounterTable {
   static void Add(std::atomic<uint64_t>* table, uint32_t slots, uint32_t id, uint64_t n) {
     table[id < slots ? id : 0].fetch_add(n * kCountUnit, std::memory_order_relaxed);
   }
-  void WriteHeader(uint32_t pid, uint64_t process_start_ticks);
+  void WriteHeader(uint32_t pid, uint64_t process_start_ticks, const FileIdentity& file);
 
   CountersHeader* header_ = nullptr;
   std::atomic<uint64_t>* sites_ = nullptr;

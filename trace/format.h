@@ -72,6 +72,9 @@ struct CountersHeader {
   uint64_t launches_refused;  // launch calls that returned an error: not launches
   uint64_t heartbeat;         // goes up with each look at whether the file still stands
   uint64_t check;             // XXH3-64 of what is before records_written
+  // This file's own, by which a copy is told from it; 0: not known.
+  uint64_t file_device, file_inode;
+  int64_t file_born_ns;
 };
 inline constexpr size_t kCheckedHeaderBytes = offsetof(CountersHeader, records_written);
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>
@@ -24,21 +23,6 @@ int OutOfTheWay(int fd) {
   return moved;
 }
 
-bool OwnDescriptor::Identify(int fd, Identity& identity) {
-  struct statx more;
-  if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &more) == 0) {
-    identity = {uint64_t{more.stx_dev_major} << 32 | more.stx_dev_minor, more.stx_ino, 0};
-    if (more.stx_mask & STATX_BTIME) {
-      identity.born_ns = more.stx_btime.tv_sec * int64_t{1'000'000'000} + more.stx_btime.tv_nsec;
-    }
-    return true;
-  }
-  struct stat status;  // there are sandboxes without statx
-  if (fstat(fd, &status) != 0) return false;
-  identity = {status.st_dev, status.st_ino, 0};
-  return true;
-}
-
 OwnDescriptor::OwnDescriptor(int fd) : fd_(OutOfTheWay(fd)) {
   if (fd_ >= 0) Identify(fd_, identity_);
 }
@@ -55,7 +39,7 @@ OwnDescriptor& OwnDescriptor::operator=(OwnDescriptor&& other) noexcept {
 }
 
 int OwnDescriptor::Ours() const {
-  Identity now;
+  FileIdentity now;
   return fd_ >= 0 && Identify(fd_, now) && now == identity_ ? fd_ : -1;
 }
 

@@ -3,7 +3,7 @@
 // Owned by who opened the file, one thread at a time.
 #pragma once
 
-#include <cstdint>
+#include "trace/file_identity.h"
 
 namespace hotproof::trace {
 
@@ -29,15 +29,8 @@ class OwnDescriptor {
   void Close();
 
  private:
-  struct Identity {
-    uint64_t device = 0, inode = 0;
-    int64_t born_ns = 0;  // an inode number is given again; 0: not known
-    friend bool operator==(const Identity&, const Identity&) = default;
-  };
-  static bool Identify(int fd, Identity& identity);
-
   int fd_ = -1;
-  Identity identity_;
+  FileIdentity identity_;
 };
 
 }  // namespace hotproof::trace

@@ -113,7 +113,7 @@ class AssertTest(CliCase):
 
     def test_a_trace_that_somebody_writes_is_of_a_process_that_runs(self):
         """In a container its pid is another one, or none."""
-        traces = self.write(SERVER.replace("trace {", "trace { no_footer: true", 1))
+        traces = self.write(self.killed())
         never = "--kernel", "absent", "--max-launches", "0"
         self.check(PASS, "assert", traces, *never)
         trace, = glob.glob(traces + "/*.hpt")
@@ -124,6 +124,58 @@ class AssertTest(CliCase):
             self.assertIn("still running", self.check(INCONCLUSIVE, "assert", traces, *never).stdout)
             self.check(PASS, "assert", traces, "--path", "flashinfer", "--min-launches", "256")
         self.check(PASS, "assert", traces, *never)
+
+    def test_a_trace_that_the_manifest_does_not_list_shows_that_it_is_not_the_whole(self):
+        traces = self.write(SERVER + SECOND + MANIFEST)
+        report = json.loads(self.check(0, "report", traces, "--format", "json").stdout)
+        self.assertEqual({process["coverage"] for process in report["processes"]}, {"PARTIAL"})
+        self.assertIn(("not_in_manifest", 813), [(problem["name"], problem["pid"]) for problem in report["problems"]])
+        for processes, least, most in (("every", INCONCLUSIVE, INCONCLUSIVE), ("sum", PASS, INCONCLUSIVE),
+                                       ("any", PASS, PASS)):
+            with self.subTest(processes):
+                flags = "assert", traces, "--processes", processes, "--phase", "all", "--kernel"
+                self.check(least, *flags, "fp8|second", "--min-launches", "3")
+                self.check(most, *flags, "absent", "--max-launches", "0")
+        self.check(INCONCLUSIVE, "assert", traces, "--expect-processes", "2")
+        alone = [os.path.join(traces, name) for name in os.listdir(traces) if name == "trace-812.hpt"]
+        self.check(PASS, "assert", *alone, "--path", "flashinfer", "--launches", "256")
+
+    def test_a_folder_without_a_manifest_beside_one_with_it_is_not_checked(self):
+        report = json.loads(self.check(0, "report", self.write(SERVER + MANIFEST), self.write(SECOND),
+                                       "--format", "json").stdout)
+        self.assertEqual({process["coverage"] for process in report["processes"]}, {"NOT_CHECKED"})
+
+    def killed(self, boot_id=None):
+        """A server that was killed on this machine."""
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            header = f'header {{ boot_id: "{boot_id or file.read().strip()}"'
+        return SERVER.replace("header {", header, 1).replace("trace {", "trace { no_footer: true", 1)
+
+    def test_a_copy_of_a_trace_without_an_end_is_a_lower_bound_unless_run_saw_the_end(self):
+        """It may be of any moment while the process ran."""
+        never = "--kernel", "absent", "--max-launches", "0"
+        exactly = "--path", "flashinfer", "--launches", "256"
+        least = "--path", "flashinfer", "--min-launches", "256"
+        ended, running = MANIFEST, MANIFEST.replace("finished: true", "finished: true alive_pids: 812")
+        for run, moved, verdict in ((self.killed(), False, PASS), (self.killed("another"), False, INCONCLUSIVE),
+                                    (self.killed(), True, INCONCLUSIVE), (self.killed() + ended, True, PASS),
+                                    (self.killed() + running, True, INCONCLUSIVE),
+                                    (self.killed() + ended.replace("true", "false", 1), True, INCONCLUSIVE),
+                                    (self.killed() + ended.replace("812", "811"), True, INCONCLUSIVE),
+                                    (SERVER, True, PASS)):
+            traces = self.write(run)
+            if moved:
+                copy = os.path.join(tempfile.mkdtemp(dir=self.folder), "copy")
+                shutil.copytree(traces, copy)  # as cp -a: the same times
+                traces = copy
+            with self.subTest(run=run, moved=moved):
+                self.check(verdict, "assert", traces, *never)
+                self.check(verdict, "assert", traces, *exactly)
+                self.check(verdict, "assert", traces, *exactly, "--processes", "sum")
+                self.check(PASS, "assert", traces, *least, "--processes", "any")
+                self.check(FAIL, "assert", traces, "--path", "flashinfer", "--max-launches", "255")
+                if run == self.killed() and moved:
+                    self.assertIn("end_not_seen", self.check(0, "report", traces).stdout)
 
     def test_the_files_of_a_cut_off_recording_are_judged_as_its_folder(self):
         example = os.path.join(EXAMPLES, "vllm-0.25.1-deepgemm-m8-cut-off")

@@ -9,9 +9,11 @@ import json
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HOTPROOF, LIVE, DRIVER, CUPTI = (os.path.abspath(sys.argv.pop(1)) for _ in range(4))
@@ -183,6 +185,43 @@ while not named() and time.monotonic() < deadline: time.sleep(0.02)
                 path.unlink()
                 break
         self.assertEqual(self.verdict("--kernel", "k_one", "--phase", "all", "--launches", 5).returncode, INCONCLUSIVE)
+
+    def test_a_copy_made_while_it_ran_shows_no_more_than_what_ran_so_far(self):
+        go, first = (pathlib.Path(self.folder.name, name) for name in ("go", "first"))
+        run = subprocess.Popen([HOTPROOF, "run", "-o", self.out, "--", sys.executable, "-c", LAUNCHER + f"""
+import pathlib, signal, time
+launch(5)
+pathlib.Path({str(first)!r}).touch()
+while not os.path.exists({str(go)!r}): time.sleep(0.02)
+launch(2)
+os.kill(os.getpid(), signal.SIGKILL)
+"""], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while not first.exists() and run.poll() is None:
+                time.sleep(0.02)
+            time.sleep(0.6)  # its first launches are in the file
+            copies = [pathlib.Path(self.folder.name, name) for name in ("copy", "without manifest")]
+            for copy in copies:
+                shutil.copytree(self.out, copy)
+            (copies[1] / "hotproof-manifest.json").unlink()
+        finally:
+            go.touch()
+            run.wait(timeout=60)
+        select = ("--kernel", "k_one", "--kind", "any", "--phase", "all")
+        for folder in copies:
+            with self.subTest(folder.name):
+                never = ("assert", folder, "--kernel", "absent", "--phase", "all", "--max-launches", 0)
+                self.assertEqual(self.hotproof(*never).returncode, INCONCLUSIVE)
+                self.assertEqual(self.hotproof("assert", folder, *select, "--launches", 5).returncode, INCONCLUSIVE)
+                self.assertEqual(self.hotproof("assert", folder, *select, "--launches", 5, "--processes", "sum").returncode,
+                                 INCONCLUSIVE)
+                self.assertEqual(self.hotproof("assert", folder, *select, "--min-launches", 5, "--processes",
+                                               "any").returncode, PASS)
+        self.assertEqual(self.verdict(*select, "--launches", 7).returncode, PASS)
+        (self.out / "hotproof-manifest.json").unlink()
+        self.assertEqual(self.verdict(*select, "--launches", 7).returncode, PASS)  # where it was written
+        shutil.copytree(self.out, self.out / "later")
+        self.assertEqual(self.hotproof("assert", self.out / "later", *select, "--launches", 7).returncode, INCONCLUSIVE)
 
     def test_a_gpu_process_without_a_trace_leaves_never_open(self):
         words = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]

@@ -216,8 +216,10 @@ TEST_F(CounterFileTest, AFlippedBitAnywhere) {
     counters.SetRecordsWritten(77);
   }
   const std::string whole = ReadWhole(path_);
-  for (size_t at = 0; at < whole.size(); at += at + 1 == sizeof(CountersHeader) ? 4033 : 1) {
+  for (size_t at = 0; at < whole.size(); ++at) {
     if (at == offsetof(CountersHeader, heartbeat)) at += sizeof(uint64_t);
+    // One that is flipped there makes it a copy, which says less.
+    if (at == offsetof(CountersHeader, file_device)) at = kCountersHeaderBytes;
     for (int bit = 0; bit < 8; ++bit) {
       std::string flipped = whole;
       flipped[at] = static_cast<char>(flipped[at] ^ (1 << bit));
