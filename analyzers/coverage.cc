@@ -146,6 +146,7 @@ bool HasEnded(const std::vector<trace::Manifest>& manifests, const trace::Header
 }
 
 Finding FindingOf(const trace::Process& missing) {
+  if (missing.traced()) return Finding::kTraceGone;
   return missing.gpu() || !missing.gpu_unknown() ? Finding::kNoTrace : Finding::kNotLookedInto;
 }
 

@@ -1,6 +1,7 @@
 #include "analyzers/expectations.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -55,32 +56,31 @@ Why MissingWhy(const trace::Process& missing) {
 
 Why CoverageGap(const Coverage& coverage) {
   Why gap;
-  std::vector<std::string> missing, unknown, running;
+  std::map<Finding, std::vector<std::string>> pids;
   for (const trace::Process& process : coverage.missing) {
     if (!IsFolder(process)) {
-      auto& pids = FindingOf(process) == Finding::kNoTrace ? missing : unknown;
-      pids.push_back(absl::StrCat("pid ", process.pid()));
+      pids[FindingOf(process)].push_back(absl::StrCat("pid ", process.pid()));
       continue;
     }
     const Why why = MissingWhy(process);
     gap.Add(why.text, why.advice, why.ids[0]);
   }
   for (const trace::Process& process : coverage.still_running)
-    running.push_back(absl::StrCat("pid ", process.pid()));
-  const auto add = [&](Finding finding, const std::vector<std::string>& pids) {
+    pids[Finding::kRanOn].push_back(absl::StrCat("pid ", process.pid()));
+  for (const uint32_t pid : coverage.not_listed)
+    pids[Finding::kNotListed].push_back(absl::StrCat("pid ", pid));
+  const auto add = [&gap](Finding finding, const std::vector<std::string>& of) {
     const LossKind& kind = LossOf(finding);
-    gap.Add(absl::StrCat(kind.meaning, pids.empty() ? "" : ": ", absl::StrJoin(pids, ", ")),
+    gap.Add(absl::StrCat(kind.meaning, of.empty() ? "" : ": ", absl::StrJoin(of, ", ")),
             kind.advice, kind.name);
   };
-  if (!missing.empty()) add(Finding::kNoTrace, missing);
-  if (!unknown.empty()) add(Finding::kNotLookedInto, unknown);
-  if (!running.empty()) add(Finding::kRanOn, running);
-  if (!coverage.not_listed.empty()) {
-    std::vector<std::string> pids;
-    for (const uint32_t pid : coverage.not_listed) pids.push_back(absl::StrCat("pid ", pid));
-    add(Finding::kNotListed, pids);
-  }
-  if (gap.text.empty()) add(Finding::kManifestUnfinished, {});
+  for (const auto& [finding, of] : pids) add(finding, of);
+  if (!gap.text.empty()) return gap;
+  const bool unfinished = std::any_of(
+      coverage.problems.begin(), coverage.problems.end(), [](const report::Problem& problem) {
+        return problem.name() == LossOf(Finding::kManifestUnfinished).name;
+      });
+  add(unfinished ? Finding::kManifestUnfinished : Finding::kNoHeader, {});
   return gap;
 }
 

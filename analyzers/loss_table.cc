@@ -218,6 +218,9 @@ constexpr LossKind kTable[] = {
                                 "process that is meant")),
     Of(Finding::kNoTrace, Row("no_trace", ERROR, kBlind, "a GPU process without a trace",
                               "hotproof doctor says what stops the preload")),
+    Of(Finding::kTraceGone,
+       Row("trace_gone", ERROR, kBlind, "a process was traced, but its trace is not there any more",
+           "put its .hpt and .hpc back beside the manifest, or trace again")),
     Of(Finding::kNotLookedInto, Row("not_looked_into", ERROR, kBlind,
                                     "a process without a trace whose descriptors hotproof run may "
                                     "not read (set-uid, sudo) may have used a GPU",

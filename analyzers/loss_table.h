@@ -35,6 +35,7 @@ enum class Finding {
   kRanOn,  // not even a GPU process when `run` ended
   kNotListed,
   kNoTrace,
+  kTraceGone,  // `run` saw it
   kNotLookedInto,  // perhaps a GPU process without a trace
   kInterposersLost,
   kShapeContradiction,

@@ -47,9 +47,8 @@ void SetAside(const std::string& path, FolderEvidence& evidence) {
   if (!start) return;
   for (trace::Manifest& manifest : evidence.manifests) {
     auto& processes = *manifest.mutable_processes();
-    const auto found = std::find_if(
-        processes.begin(), processes.end(),
-        [&](const trace::Process& process) {
+    const auto found =
+        std::find_if(processes.begin(), processes.end(), [&](const trace::Process& process) {
           return process.gpu() &&
                  MayBeSame(IdentityOf(process), {start->pid, start->process_start_ticks, ""});
         });
@@ -121,22 +120,22 @@ void AddEvidence(const FolderEvidence& evidence, analyzers::Coverage& coverage) 
     problem.set_advice(analyzers::kNoTraceInAdvice);
   }
   for (const trace::Process& process : evidence.without_trace) {
-    const bool known = std::any_of(coverage.missing.begin(), coverage.missing.end(),
-                                   [&](const trace::Process& missing) {
-                                     return process.pid() != 0 &&
-                                            MayBeSame(IdentityOf(missing), IdentityOf(process));
-                                   });
+    const bool known = std::any_of(
+        coverage.missing.begin(), coverage.missing.end(), [&](const trace::Process& missing) {
+          return process.pid() != 0 && MayBeSame(IdentityOf(missing), IdentityOf(process));
+        });
     if (known) continue;
     coverage.state = report::Process::PARTIAL;
     coverage.missing.push_back(process);
-    const LossKind& kind = analyzers::LossOf(Finding::kNoTrace);
+    coverage.missing.back().set_traced(true);
+    const LossKind& kind = analyzers::LossOf(Finding::kTraceGone);
     report::Problem& problem = coverage.problems.emplace_back();
     problem.set_severity(kind.severity);
     problem.set_pid(process.pid());
     problem.set_name(kind.name);
-    problem.set_detail(absl::StrCat(kind.meaning, ": the trace beside the counter file ",
-                                    process.executable(), " is gone"));
-    problem.set_advice("put its .hpt back");
+    problem.set_detail(
+        absl::StrCat(kind.meaning, ": it was beside the counter file ", process.executable()));
+    problem.set_advice(kind.advice);
   }
   for (const trace::Process& process : evidence.not_named) {
     report::Problem& problem = coverage.problems.emplace_back();

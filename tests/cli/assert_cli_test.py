@@ -225,6 +225,20 @@ class AssertTest(CliCase):
             self.assertIn("counts more than the trace, which is whole", out)
             self.check(INCONCLUSIVE, *flags, "--min-launches", "5145")
 
+    def test_a_trace_that_run_saw_and_is_gone_is_to_be_put_back(self):
+        traces = os.path.join(self.folder, "gone")
+        shutil.copytree(os.path.join(EXAMPLES, "torch-gemms-m8"), traces)
+        [trace] = glob.glob(os.path.join(traces, "*.hpt"))
+        flags = "assert", traces, "--kernel", "absent", "--max-launches", "0"
+        with open(trace, "rb+") as file:
+            file.truncate(1000)
+        out = self.check(INCONCLUSIVE, *flags).stdout
+        self.assertNotIn("has not ended", out)
+        os.remove(trace)
+        out = self.check(INCONCLUSIVE, *flags).stdout
+        self.assertIn("put its .hpt and .hpc back", out)
+        self.assertNotIn("doctor", out)
+
     def test_the_last_line_says_how_many_checks_the_verdict_is_of(self):
         traces = self.write(SERVER)
         two = os.path.join(self.folder, "two.textproto")

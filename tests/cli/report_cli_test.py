@@ -110,7 +110,7 @@ class ReportTest(CliCase):
         report = json.loads(self.check(0, "report", traces, "--format", "json").stdout)
         self.assertEqual([(p["pid"], p["coverage"]) for p in report["processes"]],
                          [(812, "PARTIAL"), (813, "MISSING")])
-        [problem] = [p for p in report["problems"] if p["name"] == "no_trace"]
+        [problem] = [p for p in report["problems"] if p["name"] == "trace_gone"]
         self.assertIn("trace-813.hpc", problem["detail"])
 
     def test_rules_of_the_users_own(self):
