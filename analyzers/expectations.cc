@@ -54,6 +54,13 @@ Why MissingWhy(const trace::Process& missing) {
           {kind.name}};
 }
 
+bool IsUnfinished(const Coverage& coverage) {
+  return std::any_of(coverage.problems.begin(), coverage.problems.end(),
+                     [](const report::Problem& problem) {
+                       return problem.name() == LossOf(Finding::kManifestUnfinished).name;
+                     });
+}
+
 Why CoverageGap(const Coverage& coverage) {
   Why gap;
   std::map<Finding, std::vector<std::string>> pids;
@@ -74,13 +81,9 @@ Why CoverageGap(const Coverage& coverage) {
     gap.Add(absl::StrCat(kind.meaning, of.empty() ? "" : ": ", absl::StrJoin(of, ", ")),
             kind.advice, kind.name);
   };
+  if (IsUnfinished(coverage)) pids[Finding::kManifestUnfinished] = {};
   for (const auto& [finding, of] : pids) add(finding, of);
-  if (!gap.text.empty()) return gap;
-  const bool unfinished = std::any_of(
-      coverage.problems.begin(), coverage.problems.end(), [](const report::Problem& problem) {
-        return problem.name() == LossOf(Finding::kManifestUnfinished).name;
-      });
-  add(unfinished ? Finding::kManifestUnfinished : Finding::kNoHeader, {});
+  if (gap.text.empty()) add(Finding::kNoHeader, {});
   return gap;
 }
 
@@ -207,7 +210,8 @@ class Judge {
     // One that launched nothing until `run` ended is none of those that are judged, but for what it
     // may launch that should not be.
     const bool unseen = !coverage_.not_listed.empty();
-    if (unseen || coverage_.still_running.empty() || HasUpperBound(expectation))
+    if (unseen || IsUnfinished(coverage_) || coverage_.still_running.empty() ||
+        HasUpperBound(expectation))
       KeepUnknown(expectation, why, 0, unseen ? "processes not seen" : "later processes");
   }
 

@@ -39,6 +39,13 @@ void KernelTotals::Merge(const ProcessAnalysis& process) {
   }
 }
 
+bool KernelTotals::ExceedsNumbers() const {
+  return std::any_of(kernels_.begin(), kernels_.end(), [](const auto& kernel) {
+    const Sums& sums = kernel.second;
+    return std::max({sums.launches, sums.recorded, sums.time_ns}) > kMaxNumber;
+  });
+}
+
 void KernelTotals::Finish(report::Totals* totals) const {
   uint64_t all_ns = 0;
   for (const auto& [name, sums] : kernels_) {

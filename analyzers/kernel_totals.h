@@ -14,6 +14,7 @@ namespace hotproof::analyzers {
 class KernelTotals {
  public:
   void Merge(const ProcessAnalysis& process);
+  bool ExceedsNumbers() const;  // some sum is more than JSON's numbers hold (number.h)
   void Finish(report::Totals* totals) const;
 
  private:

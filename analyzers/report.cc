@@ -242,6 +242,14 @@ void CheckSums(const Sums& whole, report::Report* report) {
   check("gemms", gemms, kind_gemm);
 }
 
+template <typename Message>
+void AddNumberLimit(Message* message) {
+  report::Problem* problem = message->add_problems();
+  problem->set_severity(report::Problem::ERROR);
+  problem->set_name("number_limit");
+  problem->set_detail("a count or time exceeds 2^53 - 1 and is shown as that");
+}
+
 void SortProblems(google::protobuf::RepeatedPtrField<report::Problem>* problems) {
   std::stable_sort(problems->begin(), problems->end(),
                    [](const report::Problem& a, const report::Problem& b) {
@@ -286,12 +294,7 @@ report::Report BuildReport(std::span<const ProcessAnalysis> processes, const Cov
   ranges.Finish(all_exclusive_ns, &report);
   TellRuns(processes, &report);
   CheckSums({Number(all_launches), Number(all_exclusive_ns)}, &report);
-  if (all_exclusive_ns > kMaxNumber || all_launches > kMaxNumber) {
-    report::Problem* problem = report.add_problems();
-    problem->set_severity(report::Problem::ERROR);
-    problem->set_name("number_limit");
-    problem->set_detail("a count or time exceeds 2^53 - 1 and is shown as that");
-  }
+  if (all_exclusive_ns > kMaxNumber || all_launches > kMaxNumber) AddNumberLimit(&report);
   SortProblems(report.mutable_problems());
   return report;
 }
@@ -305,6 +308,7 @@ report::Totals BuildTotals(std::span<const ProcessAnalysis> processes, const Cov
   }
   for (const trace::Process& missing : coverage.missing) AddMissing(missing, &frame);
   for (const report::Problem& problem : coverage.problems) *frame.add_problems() = problem;
+  if (kernels.ExceedsNumbers()) AddNumberLimit(&frame);
   SortProblems(frame.mutable_problems());
 
   report::Totals totals;

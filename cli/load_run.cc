@@ -21,6 +21,7 @@
 #include "cli/process_stat.h"
 #include "cli/terminal.h"
 #include "cli/unused_layouts.h"
+#include "trace/counter_file.h"
 #include "trace/reader.h"
 #include "trace/segments.h"
 
@@ -85,8 +86,8 @@ bool IsEndSeen(const trace::TraceReader& reader, const std::vector<trace::Manife
   const trace::Header& header = reader.tables().header;
   if (reader.tables().has_footer || header.format_major() == 0) return true;
   if (analyzers::HasEnded(manifests, header)) return true;
-  const auto counters = std::filesystem::path(reader.path()).parent_path() / header.counters_file();
-  return closed && IsItsCounterFile(counters, header.boot_id());
+  const std::string counters = trace::CounterFileBeside(reader.path(), header);
+  return closed && !counters.empty() && IsItsCounterFile(counters, header.boot_id());
 }
 
 // What the trace says of its process; where it is cut off before that, what its file's name does.

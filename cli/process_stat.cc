@@ -105,9 +105,10 @@ bool IsItsCounterFile(const std::string& path, const std::string& boot_id) {
       pread(fd, &header, sizeof header, 0) == sizeof header && trace::Identify(fd, file);
   close(fd);
   if (!read || header.file_inode == 0 || header.file_inode != file.inode) return false;
-  // A device may have another number in a container; a birth time is not known everywhere.
-  if (header.file_born_ns != 0 && file.born_ns != 0) return header.file_born_ns == file.born_ns;
-  return header.file_device == file.device;
+  // A snapshot of a file system keeps the inode and its birth time, which is not known everywhere.
+  const bool born_alike =
+      header.file_born_ns == file.born_ns || header.file_born_ns == 0 || file.born_ns == 0;
+  return header.file_device == file.device && born_alike;
 }
 
 }  // namespace hotproof::cli

@@ -53,6 +53,13 @@ struct Options {
   std::vector<std::string> command;
 };
 
+bool ListsAs(const trace::Manifest& manifest, uint32_t pid, uint64_t start_ticks) {
+  return std::any_of(manifest.processes().begin(), manifest.processes().end(),
+                     [=](const trace::Process& process) {
+                       return process.pid() == pid && process.start_ticks() == start_ticks;
+                     });
+}
+
 uint64_t RealtimeNs() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                    std::chrono::system_clock::now().time_since_epoch())
@@ -220,6 +227,13 @@ class Run {
     traces_.Refresh();
     FillProcesses(tree_.processes(), traces_.traces(), manifest_);
     for (pid_t pid : tree_.alive()) manifest_.add_alive_pids(static_cast<uint32_t>(pid));
+    // Processes that are no descendants and write here.
+    for (const TraceIdentity& trace : traces_.traces()) {
+      const auto& alive = manifest_.alive_pids();
+      if (std::find(alive.begin(), alive.end(), trace.pid) == alive.end() &&
+          IsBeingWritten(trace.path) == true && ListsAs(manifest_, trace.pid, trace.start_ticks))
+        manifest_.add_alive_pids(trace.pid);
+    }
     manifest_.set_exit_code(exit_code);
     manifest_.set_end_realtime_ns(RealtimeNs());
     manifest_.set_finished(true);

@@ -17,7 +17,7 @@ enum class Mutation {
   kDropKBlock,      // one K block of tile 0 is not added
   kSwapScaleAxes,   // B's scale of (n block, k block) is taken from (k block, n block)
   kOffByOneTile,    // tiles are stored one tile further
-  kStaleWorkspace,  // partial sums are not written, the sum uses what the workspace held
+  kStaleWorkspace,  // sums use what the workspace held, whether another CTA wrote it or not
   kScaleTwice       // one 128 x 128 block's scale is off by a factor of 2
 };
 

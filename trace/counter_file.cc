@@ -67,6 +67,12 @@ absl::StatusOr<CounterFile> ReadCounters(const std::string& path) {
   return result;
 }
 
+std::string CounterFileBeside(const std::string& trace_path, const Header& header) {
+  const std::string& name = header.counters_file();
+  if (name.empty() || name.find('/') != std::string::npos) return "";
+  return trace_path.substr(0, trace_path.rfind('/') + 1) + name;
+}
+
 void TakeCounterFile(const std::string& trace_path, Tables& tables,
                      std::vector<ReadIssue>& issues) {
   const Header& header = tables.header;
@@ -79,9 +85,7 @@ void TakeCounterFile(const std::string& trace_path, Tables& tables,
     add_issue("the counter file's name is a path; not opened");
     return;
   }
-  const size_t slash = trace_path.rfind('/');
-  const std::string path =
-      (slash == std::string::npos ? "" : trace_path.substr(0, slash + 1)) + name;
+  const std::string path = CounterFileBeside(trace_path, header);
   absl::StatusOr<CounterFile> file = ReadCounters(path);
   if (!file.ok()) {
     add_issue(std::string(file.status().message()));

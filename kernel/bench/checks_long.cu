@@ -60,8 +60,9 @@ bool same_rows(const Problem& p, const std::vector<uint16_t>& all,
   return true;
 }
 
-// Thousands of runs on two streams at once, beside a kernel that hogs memory, with partial sums
-// poisoned in between, as launches and as a graph; every run compared on the device.
+// Thousands of runs on two streams at once, beside a kernel that hogs memory, as launches and as a
+// graph, D and the workspace behind its control bytes poisoned in between (with up to 32 tokens all
+// is in those bytes, which have to be zero in the end); every run compared on the device.
 void check_determinism(int runs, const Shape& shape, int m, const Tuning& tuning, bool quantise) {
   constexpr int kStreams = 2;
   constexpr size_t kWorkspaceBytes = 24 << 20;

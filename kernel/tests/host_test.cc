@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernel/fp8_gemm.h"
+#include "kernel/launch.h"
 
 namespace {
 
@@ -131,9 +132,6 @@ void ExpectFromEach(hotproof_status want, int want_launches) {
 TEST(Host, LaunchesOneKernelACallOnHopper) {
   major_version = 9, minor_version = 0;
   ExpectFromEach(HOTPROOF_OK, 3);
-  size_t bytes = 0;
-  EXPECT_EQ(hotproof_fp8_gemm_workspace(8, 5120, 17408, &bytes, nullptr), HOTPROOF_OK);
-  EXPECT_GT(bytes, 65536u);  // CTAs share tiles
 }
 
 TEST(Host, RefusesEveryOtherGpuAndLaunchesNothing) {
@@ -148,18 +146,29 @@ TEST(Host, RefusesEveryOtherGpuAndLaunchesNothing) {
   }
 }
 
-TEST(Host, RefusesASmallWorkspaceAndLaunchesNothing) {
+TEST(Host, TakesTheWorkspaceItAskedForAndNoLess) {
   major_version = 9, minor_version = 0;
-  hotproof_fp8_gemm_args args = Arguments();
-  args.n = 5120;
-  args.k = 17408;
-  args.lda = args.ldb = args.k;
-  launches = 0;
-  args.workspace_bytes = 65536;
-  EXPECT_EQ(hotproof_fp8_gemm(&args, nullptr), HOTPROOF_WORKSPACE_TOO_SMALL);
-  args.workspace = nullptr;
-  EXPECT_EQ(hotproof_fp8_gemm(&args, nullptr), HOTPROOF_WORKSPACE_TOO_SMALL);
-  EXPECT_EQ(launches, 0);
+  for (const int m : {8, 32, 64, 128}) {
+    hotproof_fp8_gemm_args args = Arguments();
+    args.m = m;
+    args.n = 5120;
+    args.k = 17408;
+    args.lda = args.ldb = args.k;
+    args.a_scale_stride_m = args.b_scale_stride_n = args.k / 128;
+    size_t bytes = 0, control_bytes = 0;
+    ASSERT_EQ(hotproof_fp8_gemm_workspace(m, args.n, args.k, &bytes, &control_bytes), HOTPROOF_OK);
+    EXPECT_EQ(control_bytes, hotproof::kernel::kControlBytes);
+    ASSERT_GE(bytes, control_bytes);
+    launches = 0;
+    args.workspace_bytes = bytes;
+    EXPECT_EQ(hotproof_fp8_gemm(&args, nullptr), HOTPROOF_OK) << m;
+    EXPECT_EQ(launches, 1);
+    args.workspace_bytes = control_bytes - 1;
+    EXPECT_EQ(hotproof_fp8_gemm(&args, nullptr), HOTPROOF_WORKSPACE_TOO_SMALL) << m;
+    args.workspace = nullptr;
+    EXPECT_EQ(hotproof_fp8_gemm(&args, nullptr), HOTPROOF_WORKSPACE_TOO_SMALL) << m;
+    EXPECT_EQ(launches, 1);
+  }
 }
 
 }  // namespace

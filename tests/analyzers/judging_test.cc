@@ -110,6 +110,9 @@ TEST(Assert, CompletenessAndCoverageDecideAsTheTableSays) {
        Trace(launches) +
            " manifest { finished: true processes { pid: 100 gpu: true } processes { pid: 7 } alive_pids: 7 }",
        kP, kF, kI, kF, kI},
+      {"COMPLETE, run stopped early, a process without a GPU ran on",
+       Trace(launches) + " manifest { processes { pid: 100 gpu: true } processes { pid: 7 } alive_pids: 7 }",
+       kI, kF, kI, kF, kI},
       {"COUNTED", Trace("header { mode: MODE_COUNT }" + launches) + full, kP, kF, kP, kF, kP},
       {"COUNTED, a GPU process without a trace",
        Trace("header { mode: MODE_COUNT }" + launches) + partial, kI, kF, kI, kF, kI},
