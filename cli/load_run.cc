@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <future>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -160,28 +159,14 @@ void FindUnusedRules(const std::string& rules_path, const catalog::Classifier& c
   }
 }
 
-// What does not depend on the traces, while the first of them is opened: the rules, and the
-// descriptors of reports (their first use makes them).
-std::future<absl::StatusOr<catalog::Classifier>> MakeClassifier(const std::string& rules) {
-  const auto make = [rules] {
-    report::Report::GetDescriptor();
-    return catalog::Classifier::Create(rules);
-  };
-  try {
-    return std::async(std::launch::async, make);
-  } catch (const std::system_error&) {  // a limit on threads
-    return std::async(std::launch::deferred, make);
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const std::string& rules,
                                   bool counts_only) {
   auto inputs = FindInputs(paths);
   if (!inputs.ok()) return inputs.status();
-  auto classifier_made = MakeClassifier(rules);
-  absl::StatusOr<catalog::Classifier> classifier;  // from `classifier_made`, when it is needed
+  auto classifier = catalog::Classifier::Create(rules);
+  if (!classifier.ok()) return classifier.status();
 
   LoadedRun run;
   analyzers::AnalyzeOptions options;
@@ -201,15 +186,11 @@ absl::StatusOr<LoadedRun> LoadRun(const std::vector<std::string>& paths, const s
     if (counts_only && !options.counts_only && reader.ok()) {
       reader = trace::TraceReader::Open(inputs->traces[i]);
     }
-    if (classifier_made.valid()) classifier = classifier_made.get();
-    if (!classifier.ok()) return classifier.status();
     if (!reader.ok()) return WithAdvice(reader.status());
     options.end_not_seen = !IsEndSeen(**reader, options.manifests, !written.value_or(true));
     run.processes.push_back(analyzers::AnalyzeTrace(*std::move(reader), *classifier, options));
     run.processes.back().run = inputs->runs[std::filesystem::path(inputs->traces[i]).parent_path()];
   }
-  if (classifier_made.valid()) classifier = classifier_made.get();
-  if (!classifier.ok()) return classifier.status();
   if (const absl::Status status = RefuseCopies(run.processes); !status.ok()) return status;
   std::vector<trace::Header> identities;
   for (const analyzers::ProcessAnalysis& process : run.processes)
