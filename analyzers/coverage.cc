@@ -116,7 +116,9 @@ Coverage JudgeCoverage(const std::vector<trace::Manifest>& manifests,
                   ProcessName(process.executable(),
                               {process.arguments().begin(), process.arguments().end()}));
     }
-    if (!manifest.finished()) add_problem(Finding::kManifestUnfinished, 0, "");
+    if (manifest.finished()) continue;
+    coverage.unfinished = true;
+    add_problem(Finding::kManifestUnfinished, 0, "");
   }
   for (const trace::Header* header : headers) {
     if (IsListed(*header, manifests) || IsStillRunning(manifests, *header)) continue;

@@ -33,6 +33,7 @@ struct Coverage {
   // Without a GPU until `hotproof run` ended, and running then: what they did later is not known.
   std::vector<trace::Process> still_running;
   std::vector<uint32_t> not_listed;  // pids of traces that no manifest has
+  bool unfinished = false;           // by a manifest, `hotproof run` has not ended
   std::vector<report::Problem> problems;
 
   bool partial() const { return state == report::Process::PARTIAL; }

@@ -54,13 +54,6 @@ Why MissingWhy(const trace::Process& missing) {
           {kind.name}};
 }
 
-bool IsUnfinished(const Coverage& coverage) {
-  return std::any_of(coverage.problems.begin(), coverage.problems.end(),
-                     [](const report::Problem& problem) {
-                       return problem.name() == LossOf(Finding::kManifestUnfinished).name;
-                     });
-}
-
 Why CoverageGap(const Coverage& coverage) {
   Why gap;
   std::map<Finding, std::vector<std::string>> pids;
@@ -81,7 +74,7 @@ Why CoverageGap(const Coverage& coverage) {
     gap.Add(absl::StrCat(kind.meaning, of.empty() ? "" : ": ", absl::StrJoin(of, ", ")),
             kind.advice, kind.name);
   };
-  if (IsUnfinished(coverage)) pids[Finding::kManifestUnfinished] = {};
+  if (coverage.unfinished) pids[Finding::kManifestUnfinished] = {};
   for (const auto& [finding, of] : pids) add(finding, of);
   if (gap.text.empty()) add(Finding::kNoHeader, {});
   return gap;
@@ -210,7 +203,7 @@ class Judge {
     // One that launched nothing until `run` ended is none of those that are judged, but for what it
     // may launch that should not be.
     const bool unseen = !coverage_.not_listed.empty();
-    if (unseen || IsUnfinished(coverage_) || coverage_.still_running.empty() ||
+    if (unseen || coverage_.unfinished || coverage_.still_running.empty() ||
         HasUpperBound(expectation))
       KeepUnknown(expectation, why, 0, unseen ? "processes not seen" : "later processes");
   }

@@ -204,18 +204,17 @@ constexpr LossKind kTable[] = {
        Row("end_not_seen", WARNING, kBoth,
            "nothing shows that the process has ended: this may be a copy made while it ran",
            "keep the manifest of hotproof run beside it, let the process end by exit, or read the "
-           "files "
-           "where they were written")),
+           "files where they were written")),
     Of(Finding::kRanOn,
        Row("ran_on", WARNING, kNothing,
            "without a GPU so far, a process was still running when hotproof run ended",
            "stop it before the command ends: what it does later is not watched")),
-    Of(Finding::kNotListed, Row("not_in_manifest", WARNING, kNothing,
-                                "a trace of a process that hotproof run did not see: others that "
-                                "left none may be missing, "
-                                "too",
-                                "give each run a folder of its own, or name the .hpt files of the "
-                                "process that is meant")),
+    Of(Finding::kNotListed,
+       Row("not_in_manifest", WARNING, kNothing,
+           "a trace of a process that hotproof run did not see: others that left none may be "
+           "missing, too",
+           "give each run a folder of its own, or name the .hpt files of the process that is "
+           "meant")),
     Of(Finding::kNoTrace, Row("no_trace", ERROR, kBlind, "a GPU process without a trace",
                               "hotproof doctor says what stops the preload")),
     Of(Finding::kTraceGone,

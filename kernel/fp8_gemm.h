@@ -71,8 +71,7 @@ typedef struct hotproof_fp8_gemm_args {
 } hotproof_fp8_gemm_args;
 
 /* The workspace a GEMM of this shape, by either entry point, needs on the current device, in bytes
- * (may be 0). The first
- * *control_bytes of it must be zero before the first call that uses it
+ * (may be 0). The first *control_bytes of it must be zero before the first call that uses it
  * (hotproof_fp8_gemm_init_workspace does that); every call leaves them zero. The rest may hold
  * anything, at any time between calls. control_bytes may be NULL. */
 HOTPROOF_API hotproof_status hotproof_fp8_gemm_workspace(int32_t m, int32_t n, int32_t k,

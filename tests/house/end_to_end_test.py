@@ -223,6 +223,35 @@ os.kill(os.getpid(), signal.SIGKILL)
         shutil.copytree(self.out, self.out / "later")
         self.assertEqual(self.hotproof("assert", self.out / "later", *select, "--launches", 7).returncode, INCONCLUSIVE)
 
+    def test_a_process_that_is_no_descendant_and_runs_on_has_not_ended(self):
+        go, first, end = (pathlib.Path(self.folder.name, name) for name in ("go", "first", "end"))
+        wait = "while [ ! -e {} ]; do sleep 0.02; done"
+        listed = self.hotproof("run", "-o", self.folder.name + "/environment", "--", "env", "-0").stdout
+        traced = dict(line.split("=", 1) for line in listed.split("\0") if "=" in line)
+        run = subprocess.Popen([HOTPROOF, "run", "-o", self.out, "--", "sh", "-c", wait.format(go)],
+                               env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not (self.out / "hotproof-manifest.json").exists() and run.poll() is None:
+            time.sleep(0.02)
+        stranger = subprocess.Popen([sys.executable, "-c", LAUNCHER + f"""
+import pathlib, time
+launch(5)
+pathlib.Path({str(first)!r}).touch()
+while not os.path.exists({str(end)!r}): time.sleep(0.02)
+"""], env={**traced, "HOTPROOF_OUT": str(self.out)})
+        try:
+            while not first.exists() and stranger.poll() is None:
+                time.sleep(0.02)
+            go.touch()
+            run.wait(timeout=60)
+            self.assertIn(stranger.pid, self.manifest()["alivePids"])
+            copy = pathlib.Path(self.folder.name, "copy")
+            shutil.copytree(self.out, copy)
+        finally:
+            end.touch()
+            stranger.wait(timeout=60)
+        never = ("--kernel", "absent", "--phase", "all", "--max-launches", 0)
+        self.assertEqual(self.hotproof("assert", copy, *never).returncode, INCONCLUSIVE)
+
     def test_a_gpu_process_without_a_trace_leaves_never_open(self):
         words = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
         if subprocess.run([*words, "sh", "-c", "mount -t tmpfs none /dev"], capture_output=True).returncode:
