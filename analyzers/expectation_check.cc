@@ -121,7 +121,7 @@ class Checker {
     AddPossible(tally_.selected.possible, "may belong to it", &why);
     Explain(why, &check);
     const bool too_many = bounds.max && tally_.selected.launches > *bounds.max;
-    ShowWhatRan(too_many ? &tally_.ran_selected : nullptr, &check);
+    ShowWhatRan(too_many ? &tally_.ran_selected : nullptr, &check, {});
   }
 
   void CheckPerReplay() {
@@ -153,7 +153,7 @@ class Checker {
     AddPossible(possible, "of these graphs may belong to it", &why);
     Explain(why, &check);
     const bool too_many = !by_count.empty() && by_count.begin()->first > expected;
-    ShowWhatRan(too_many ? &tally_.ran_selected : nullptr, &check);
+    ShowWhatRan(too_many ? &tally_.ran_in_replays : nullptr, &check, {.replays = true});
   }
 
   void CheckShare() {
@@ -191,7 +191,7 @@ class Checker {
       AddLargest(tally_.ran_selected, /*by_time=*/false, &check);
     } else {
       ShowWhatRan(IsLeast(*expectation_.share) ? &tally_.ran_beside_share : &tally_.ran_in_share,
-                  &check);
+                  &check, {});
     }
   }
 
@@ -210,8 +210,7 @@ class Checker {
     if (tally_.possible_ns > 0) AddPossible(tally_.selected.possible, "may change it", &why);
     Explain(why, &check);
     ShowWhatRan(IsLeast(*expectation_.time_share) ? &tally_.ran_beside : &tally_.ran_selected,
-                &check,
-                /*by_time=*/true);
+                &check, {.by_time = true});
   }
 
   // What may be unknown of a launch so that it counts as possible.
@@ -294,12 +293,17 @@ class Checker {
   // The kernels that a FAIL is about: those that were counted and are too many, what else has the
   // rest of a share that is too small, or (`culprits` null) what ran where too little of the
   // selection did.
-  void ShowWhatRan(const RanByName* culprits, report::Check* check, bool by_time = false) {
+  struct Which {
+    bool by_time = false;
+    bool replays = false;  // eager launches are nothing to the check
+  };
+  void ShowWhatRan(const RanByName* culprits, report::Check* check, Which which) {
     if (check->verdict() == kFail && culprits != nullptr) {
-      AddLargest(*culprits, by_time, check);
+      AddLargest(*culprits, which.by_time, check);
     } else if (check->verdict() == kFail ||
                (check->verdict() == kInconclusive && tally_.selected.launches == 0)) {
-      AddNear(expectation_.selection, processes_, check);
+      AddNear(expectation_.selection, processes_,
+              which.replays ? std::optional(tally_.phase) : std::nullopt, check);
     }
   }
 

@@ -130,4 +130,14 @@ bool RangeMatcher::Matches(uint32_t range, const RE2& pattern) const {
          RE2::PartialMatch(ranges_->whole_text(range), pattern);
 }
 
+std::vector<Membership> MembershipOfSlots(const Selection& selection, const TraceIndex& index) {
+  const SiteMatcher matcher(selection, index);
+  const RangeMatcher range_matcher(selection, index);
+  std::vector<Membership> of_site(index.site_count()), of_slot(index.slot_count());
+  for (uint32_t site = 0; site < index.site_count(); ++site) of_site[site] = matcher.Of(site);
+  for (uint32_t slot = 0; slot < index.slot_count(); ++slot)
+    of_slot[slot] = std::min(of_site[index.site_of_slot(slot)], range_matcher.Of(slot));
+  return of_slot;
+}
+
 }  // namespace hotproof::analyzers

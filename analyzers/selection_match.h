@@ -54,4 +54,7 @@ class RangeMatcher {
   std::vector<Membership> in_;
 };
 
+// By slot.
+std::vector<Membership> MembershipOfSlots(const Selection& selection, const TraceIndex& index);
+
 }  // namespace hotproof::analyzers

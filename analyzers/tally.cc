@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "analyzers/completeness.h"
 #include "analyzers/loss_table.h"
+#include "analyzers/replays.h"
 #include "analyzers/rows.h"
 #include "analyzers/selection_match.h"
 
@@ -68,26 +69,22 @@ Why WhyUncertain(const ProcessAnalysis& process, PhaseChoice phase, bool of_time
 void AddReplays(const ProcessAnalysis& process, PhaseChoice phase,
                 const std::vector<Membership>& of_slot, Tally* tally) {
   const TraceIndex& index = *process.index;
-  for (uint32_t graph = 1; graph < index.tables().graphs.size(); ++graph) {
-    const uint32_t first = index.first_slot_of_graph(graph),
-                   end = index.first_slot_of_graph(graph + 1);
-    PerReplay of_graph;
-    bool forward = false, unknown = false;
-    for (uint32_t slot = first; slot < end; ++slot) {
-      of_graph.selected += of_slot[slot] == Membership::kIn;
-      of_graph.possible += of_slot[slot] == Membership::kPossible;
-      const catalog::Kind kind = index.kind_of_site(index.site_of_slot(slot));
-      forward |= kind == catalog::Kind::kGemm;
-      unknown |= kind == catalog::Kind::kOther;
+  for (const ReplayedGraph& graph : ReplayedGraphs(process, phase, of_slot)) {
+    if (!graph.looked_at) {
+      if (graph.has_unknown_kind) {
+        ++tally->other_graphs;
+        tally->other_replays += graph.launches.replays;
+      }
+      continue;
     }
-    if (first < end) of_graph.replays = LaunchesIn(process, first, phase);
-    forward |= of_graph.selected + of_graph.possible > 0;
-    if (of_graph.replays == 0) continue;
-    if (forward) {
-      tally->graphs.push_back(of_graph);
-    } else if (unknown) {
-      ++tally->other_graphs;
-      tally->other_replays += of_graph.replays;
+    tally->graphs.push_back(graph.launches);
+    for (uint32_t slot = graph.first_slot; slot < graph.end_slot; ++slot) {
+      if (of_slot[slot] != Membership::kIn) continue;
+      const uint32_t kernel = index.kernel_of_site(index.site_of_slot(slot));
+      Ran& ran = tally->ran_in_replays[index.kernel(kernel).canonical];
+      ran.launches += LaunchesIn(process, slot, phase);
+      ran.steady += index.launches()[slot].steady;
+      ran.warmup += index.launches()[slot].warmup;
     }
   }
 }
@@ -153,12 +150,9 @@ void Tally::Add(const Tally& other) {
 Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseChoice phase) {
   const TraceIndex& index = *process.index;
   const SiteMatcher matcher(selection, index);
-  const RangeMatcher range_matcher(selection, index);
-  std::vector<Membership> in(index.site_count()), in_whole(index.site_count());
-  for (uint32_t site = 0; site < index.site_count(); ++site) {
-    in[site] = matcher.Of(site);
-    in_whole[site] = matcher.OfWhole(site);
-  }
+  const std::vector<Membership> of_slot = MembershipOfSlots(selection, index);
+  std::vector<Membership> in_whole(index.site_count());
+  for (uint32_t site = 0; site < index.site_count(); ++site) in_whole[site] = matcher.OfWhole(site);
   Tally tally;
   tally.phase = phase;
   tally.phased = index.phases().phased;
@@ -168,7 +162,6 @@ Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseC
       phase == PhaseChoice::kSteady && !tally.phased ? Evidence::kNone : process.completeness.times;
   tally.why_counts = WhyUncertain(process, phase, /*of_times=*/false);
   tally.why_times = WhyUncertain(process, phase, /*of_times=*/true);
-  std::vector<Membership> of_slot(index.slot_count());
   std::vector<Ran> selected(index.kernel_count()), in_share = selected, beside_share = selected,
                                                    beside = selected;
   for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
@@ -190,7 +183,7 @@ Tally TallyOf(const Selection& selection, const ProcessAnalysis& process, PhaseC
     // unknown.
     const bool may_be_of_share_kind =
         kind == catalog::Kind::kOther && (selection.kernel || selection.code);
-    const Membership member = of_slot[slot] = std::min(in[site], range_matcher.Of(slot));
+    const Membership member = of_slot[slot];
     if (member == Membership::kIn) {
       tally.selected.launches += launches;
       tally.selected_ns += exclusive_ns;

@@ -39,6 +39,8 @@ struct Tally {
   std::vector<PerReplay> graphs;
   // Of those that were replayed and hold neither, but kernels of unknown kind.
   uint64_t other_graphs = 0, other_replays = 0;
+  // Of what was selected, what those graphs launched, by the kernels' names.
+  RanByName ran_in_replays;
   // By the kernels' names: what was selected, what of it counts in the share, and what else is in
   // the whole of the share and of all GPU time.
   RanByName ran_selected, ran_in_share, ran_beside_share, ran_beside;

@@ -5,6 +5,7 @@
 
 #include "analyzers/nearest.h"
 #include "analyzers/number.h"
+#include "analyzers/replays.h"
 #include "analyzers/selection_match.h"
 
 namespace hotproof::analyzers {
@@ -34,7 +35,7 @@ void AddLargest(const RanByName& ran, bool by_time, report::Check* check) {
 }
 
 void AddNear(const Selection& selection, std::span<const ProcessAnalysis* const> processes,
-             report::Check* check) {
+             std::optional<PhaseChoice> replays_in, report::Check* check) {
   struct Instead {
     uint64_t launches = 0, warmup = 0;
     bool has_shape = false;
@@ -46,10 +47,12 @@ void AddNear(const Selection& selection, std::span<const ProcessAnalysis* const>
     shape_only.shape = selection.shape;
     shape_only.kind = catalog::Kind::kGemm;
     const SiteMatcher of_shape(shape_only, index);
+    std::vector<bool> looked_at;
+    if (replays_in) looked_at = SlotsLookedAt(selection, *process, *replays_in);
     for (uint32_t slot = 0; slot < index.slot_count(); ++slot) {
       const uint32_t site = index.site_of_slot(slot);
       const SlotLaunches& launches = index.launches()[slot];
-      if (site == 0 || launches.total() == 0) continue;
+      if (site == 0 || launches.total() == 0 || (replays_in && !looked_at[slot])) continue;
       const bool gemms_only = selection.shape || (selection.path && !selection.kernel);
       if (gemms_only && of_shape.OfWhole(site) == Membership::kOut) continue;
       Instead& ran = by_name[index.kernel(index.kernel_of_site(site)).canonical];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -24,8 +25,9 @@ using RanByName = absl::btree_map<std::string, Ran>;
 // Appends the kernels with the most launches (or GPU time) first.
 void AddLargest(const RanByName& ran, bool by_time, report::Check* check);
 
-// Appends the kernels that ran where the selected ones did not, most similar first.
+// Appends the kernels that ran where the selected ones did not, most similar first. `replays_in`:
+// only what the graphs launched of which a number a replay is asked in that phase.
 void AddNear(const Selection& selection, std::span<const ProcessAnalysis* const> processes,
-             report::Check* check);
+             std::optional<PhaseChoice> replays_in, report::Check* check);
 
 }  // namespace hotproof::analyzers

@@ -225,6 +225,35 @@ TEST(Assert, LaunchesPerReplay) {
       << "not in the graph of GEMMs";
 }
 
+TEST(Assert, WhatRanIsOfTheReplaysWhereANumberAReplayIsAsked) {
+  // The same kernels eagerly, more of them, and in a graph that has no GEMM.
+  const std::string run =
+      Trace(std::string(kServer) +
+            "site { id: 5 kernel_id: 1 } step { launch { site: 5 times: 9000 } } "
+            "step { launch { site: 3 times: 5000 } } step { launch { site: 2 times: 7 } } "
+            "step { launch { graph: 2 times: 3 } }");
+  const auto ran = [&](const std::string& expectation, const char* phase) {
+    const report::Check check =
+        Check(run, absl::StrCat(phase, " expect { ", expectation, " }")).checks(0);
+    EXPECT_EQ(check.verdict(), AssertReport::FAIL) << expectation;
+    std::string names;
+    for (const report::Near& near : check.near())
+      absl::StrAppend(&names, near.name().substr(0, 5), ":", near.launches(), "+",
+                      near.warmup_launches(), " ");
+    return names;
+  };
+  for (const char* phase : {"", "phase: ALL"}) {
+    EXPECT_EQ(ran("path: 'flashinfer' launches_per_replay: 1", phase), "deep_:256+0 ")
+        << "too many";
+    EXPECT_EQ(ran("path: 'flashinfer' launches_per_replay: 3", phase), "deep_:256+0 ") << "too few";
+    EXPECT_EQ(ran("kernel: 'my_fp8' launches_per_replay: 1", phase), "deep_:256+0 ")
+        << "never in a graph";
+    EXPECT_EQ(ran("kernel: 'captured_only' launches_per_replay: 2", phase),
+              "captu:3+0 deep_:256+0 ")
+        << "a graph is looked at for what is selected, too";
+  }
+}
+
 TEST(Assert, LaunchesPerReplayNeedReplays) {
   const std::string eager = Trace(R"(kernel { id: 1 name: "other_gemm" } site { id: 1 kernel_id: 1 }
                                      step { snapshot { reason: SNAPSHOT_REASON_MARK label: "steady" } }
