@@ -3,10 +3,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "analyzers/expectations.h"
-#include "analyzers/nearest.h"
+#include "catalog/meant_name.h"
 
 namespace hotproof::analyzers {
 namespace {
@@ -14,10 +13,7 @@ namespace {
 absl::Status Invalid(const std::string& what) { return absl::InvalidArgumentError(what); }
 
 absl::Status Unknown(const char* what, const std::string& name, const std::vector<std::string>& names) {
-  const std::string meant = MeantName(name, names);
-  return Invalid(absl::StrCat(what, " '", name, "' is unknown; ",
-                              meant.empty() ? "" : absl::StrCat("did you mean ", meant, "? "),
-                              "one of: ", absl::StrJoin(names, " ")));
+  return Invalid(catalog::UnknownName(what, name, names));
 }
 
 absl::StatusOr<Selection::NxK> ParseShape(const std::string& text) {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 #include <tuple>
+
+#include "catalog/meant_name.h"
 
 namespace hotproof::analyzers {
 namespace {
@@ -26,21 +27,6 @@ std::vector<std::string> Words(const std::string& text) {
   return words;
 }
 
-size_t EditDistance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t substitute = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substitute});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 double NameSimilarity(const std::string& pattern, const std::string& name) {
@@ -55,25 +41,13 @@ double NameSimilarity(const std::string& pattern, const std::string& name) {
     for (const std::string& other : offered) {
       const size_t longest = std::max(word.size(), other.size());
       if (longest > 4 * std::min(word.size(), other.size())) continue;
-      const double close = 1 - static_cast<double>(EditDistance(word, other)) / longest;
+      const double close = 1 - static_cast<double>(catalog::EditDistance(word, other)) / longest;
       best = std::max(best, close > 0.6 ? close : 0);
     }
     score += best * word.size();
     letters += word.size();
   }
   return score / letters;
-}
-
-std::string MeantName(const std::string& name, const std::vector<std::string>& names) {
-  std::string meant;
-  size_t least = name.size() / 3 + 1;
-  for (const std::string& other : names) {
-    const size_t differ = EditDistance(name, other);
-    if (differ >= least) continue;
-    least = differ;
-    meant = other;
-  }
-  return meant;
 }
 
 std::vector<size_t> NearestNames(const std::string& pattern, const std::vector<std::string>& names,

@@ -11,10 +11,6 @@ namespace hotproof::analyzers {
 // digits, in lower case), and how close the words that are not shared are in edits.
 double NameSimilarity(const std::string& pattern, const std::string& name);
 
-// The one of `names` that a mistyped `name` is most likely meant to be: not more than a third of its letters
-// differ. "": none is.
-std::string MeantName(const std::string& name, const std::vector<std::string>& names);
-
 // Indices into `names` of the most similar ones first, at most `limit`, ties by `weight`
 // (launches), then by name. With an empty pattern the heaviest.
 std::vector<size_t> NearestNames(const std::string& pattern, const std::vector<std::string>& names,

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string_view>
 
 #include "absl/container/flat_hash_set.h"
 #include "catalog/name/text.h"
+#include "catalog/rule_checks.h"
 #include "catalog/rule_fields.h"
 
 namespace hotproof::catalog {
@@ -35,28 +35,6 @@ absl::Status CompilePatterns(const google::protobuf::RepeatedPtrField<std::strin
   return absl::OkStatus();
 }
 
-// Every "$name" in the rule's fields is one that a pattern captures.
-absl::Status CheckCaptures(const Rule& rule,
-                           const std::vector<std::unique_ptr<const Pattern>>& names,
-                           const std::string& where) {
-  std::set<std::string, std::less<>> known;
-  for (std::string_view always : {kFunction, kElement, kSameAsA.substr(1)}) known.emplace(always);
-  for (const auto& pattern : names) {
-    known.insert(pattern->capture_names().begin(), pattern->capture_names().end());
-  }
-  for (const std::string* field : {&rule.a_dtype(), &rule.b_dtype(), &rule.d_dtype(), &rule.tile(),
-                                   &rule.m(), &rule.n(), &rule.k(), &rule.arch()}) {
-    std::string_view rest = *field;
-    for (size_t at = rest.find('$'); at != std::string_view::npos; at = rest.find('$')) {
-      rest.remove_prefix(at + 1);
-      const std::string capture(rest.substr(0, rest.find(' ')));
-      if (!known.contains(capture))
-        return Invalid(where + "$" + capture + " is captured by no name pattern");
-    }
-  }
-  return absl::OkStatus();
-}
-
 // `entries`: what has name patterns, in the order in which it is tried.
 template <typename Entries>
 PatternIndex IndexOf(const Entries& entries) {
@@ -65,18 +43,6 @@ PatternIndex IndexOf(const Entries& entries) {
     for (const auto& pattern : entries[i].names) index.Add(*pattern, i);
   }
   return index;
-}
-
-absl::StatusOr<Path> PathField(const std::string& text, const std::string& where) {
-  const auto path = ParsePath(text);
-  if (path.has_value()) return *path;
-  return Invalid(where + "unknown path \"" + text + "\"; docs/catalog.md lists the paths");
-}
-
-absl::StatusOr<Kind> KindField(const std::string& text, const std::string& where) {
-  const auto kind = ParseKind(text);
-  if (kind.has_value()) return *kind;
-  return Invalid(where + "unknown kind \"" + text + "\"; docs/catalog.md lists the kinds");
 }
 
 }  // namespace
@@ -93,18 +59,20 @@ absl::StatusOr<CompiledRules::CompiledRule> CompiledRules::Compile(const Rule& r
       !status.ok())
     return status;
   if (!trusted) {
-    if (auto status = CheckCaptures(rule, compiled.names, where); !status.ok()) return status;
+    if (auto status = CheckFields(rule, compiled.names, where); !status.ok()) return status;
   }
   if (!rule.path().empty()) {
     const auto path = PathField(rule.path(), where);
     if (!path.ok()) return path.status();
     compiled.path = *path;
   }
-  const auto kind = KindField(rule.kind(), where);
+  if (rule.kind().empty())
+    return Invalid(where + "no kind; add kind: \"gemm\" or another (docs/catalog.md)");
+  const auto kind = KindField("kind", rule.kind(), where);
   if (!kind.ok()) return kind.status();
   compiled.kind = *kind;
   if (!rule.kind_in_call().empty()) {
-    const auto kind_in_call = KindField(rule.kind_in_call(), where);
+    const auto kind_in_call = KindField("kind_in_call", rule.kind_in_call(), where);
     if (!kind_in_call.ok()) return kind_in_call.status();
     compiled.kind_in_call = *kind_in_call;
   }
@@ -117,16 +85,19 @@ absl::StatusOr<CompiledRules::CompiledOwner> CompiledRules::CompileOwner(const O
   compiled.rule = &rule;
   const std::string where = "owner \"" + rule.id() + "\": ";
   if (rule.id().empty()) return Invalid("an owner without id; give it one");
+  if (rule.name().empty()) return Invalid(where + "no name pattern; add name: \"...\"");
   if (auto status = CompilePatterns(rule.name(), trusted, where, &compiled.names); !status.ok())
     return status;
   if (auto status = CompilePatterns(rule.except(), trusted, where, &compiled.exceptions);
       !status.ok())
     return status;
+  if (rule.path().empty())
+    return Invalid(where + "no path; add path: \"custom\" or another (docs/catalog.md)");
   const auto path = PathField(rule.path(), where);
   if (!path.ok()) return path.status();
   compiled.path = *path;
   for (const std::string& text : rule.not_kind()) {
-    const auto kind = KindField(text, where);
+    const auto kind = KindField("not_kind", text, where);
     if (!kind.ok()) return kind.status();
     compiled.not_kinds.push_back(*kind);
   }
@@ -167,10 +138,19 @@ absl::Status CompiledRules::AddRules(RuleSet added, const std::string& source, b
     std::string error;
     auto pattern = CompilePattern(type.name(), trusted, &error);
     if (pattern == nullptr) return in_source(Invalid("type: " + error));
+    if (!trusted) {
+      const auto status = CheckDtype("dtype", type.dtype(), "type \"" + type.name() + "\": ");
+      if (!status.ok()) return in_source(status);
+    }
     type_index_.Add(*pattern, types_.size());
     types_.push_back({std::move(pattern), type.dtype()});
   }
   for (const ScalarTypeRule& scalar : rules.scalar_type()) {
+    if (!trusted) {
+      const std::string where = "scalar_type " + std::to_string(scalar.id()) + ": ";
+      const auto status = CheckDtype("dtype", scalar.dtype(), where);
+      if (!status.ok()) return in_source(status);
+    }
     scalar_types_.emplace(scalar.id(), scalar.dtype());
   }
   return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzers/nearest.h"
+#include "catalog/meant_name.h"
 #include "tests/analyzers/assert_helpers.h"
 
 namespace hotproof::tests {
@@ -83,7 +84,7 @@ TEST(Hints, ANumberThatIsNoWord) {
 }
 
 TEST(Hints, MeantName) {
-  using analyzers::MeantName;
+  using catalog::MeantName;
   EXPECT_EQ(MeantName("flashinfr", {"flashinfer", "flash"}), "flashinfer");
   EXPECT_EQ(MeantName("ab", {"cd"}), "");
   EXPECT_EQ(MeantName("", {"a"}), "");

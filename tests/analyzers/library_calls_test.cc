@@ -5,9 +5,12 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "analyzers/report.h"
+#include "catalog/rule_checks.h"
 #include "tests/analyzers/fake_trace.h"
 
 namespace hotproof::analyzers {
@@ -40,6 +43,16 @@ TEST(LibraryCalls, AScaledMatmulWithABias) {
   EXPECT_EQ(call.b_scale_mode(), "VEC128_32F");
   EXPECT_EQ(call.d_scale_mode(), "SCALAR_32F");
   EXPECT_EQ(call.epilogue(), "BIAS");
+}
+
+// Of a name's types and a call's there is one list: a rule may say what a report does.
+TEST(LibraryCalls, TypesAreThoseThatARuleMaySay) {
+  const std::vector<std::string>& names = catalog::DtypeNames();
+  for (uint32_t type = 0; type < 64; ++type) {
+    const std::string dtype(DtypeOfCall(type));
+    EXPECT_TRUE(dtype.empty() || std::find(names.begin(), names.end(), dtype) != names.end())
+        << dtype;
+  }
 }
 
 TEST(LibraryCalls, WhatACallDoesNotSayIsNoWordOfIt) {

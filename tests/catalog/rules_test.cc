@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 
 #include "catalog/builtin_rules.h"
 #include "catalog/classifier.h"
 #include "catalog/name/parsed_name.h"
+#include "catalog/rule_checks.h"
 #include "catalog/rule_text.h"
 #include "tests/catalog/corpus.h"
 #include "tests/catalog/expectation.h"
@@ -135,7 +137,7 @@ class UserRules : public ::testing::Test {
 TEST_F(UserRules, ComeFirst) {
   const auto path = Write(R"(rule {
     id: "ours.gemm" name: "acme::{block scaled gemm *}<$n, $k, $a, ...>"
-    path: "custom" kind: "gemm" a_dtype: "$a" b_dtype: "acme4" scaling: "block" n: "$n" k: "$k"
+    path: "custom" kind: "gemm" a_dtype: "$a" b_dtype: "int4" scaling: "block" n: "$n" k: "$k"
   }
   type { name: "acme::f8" dtype: "e4m3" })");
   const auto classifier = Classifier::Create(path);
@@ -145,7 +147,7 @@ TEST_F(UserRules, ComeFirst) {
   EXPECT_EQ(answer.path, Path::kCustom);
   EXPECT_EQ(answer.rule, "ours.gemm");
   EXPECT_EQ(answer.a_dtype, "e4m3");
-  EXPECT_EQ(answer.b_dtype, "acme4");
+  EXPECT_EQ(answer.b_dtype, "int4");
   EXPECT_EQ(answer.n, 512);
   EXPECT_EQ(answer.k, 256);
   EXPECT_EQ(answer.m, std::nullopt);
@@ -161,22 +163,33 @@ TEST_F(UserRules, MistakesNameFileLineAndRemedy) {
   const struct {
     const char* text;
     const char* message;
-  } kCases[] = {
-      {"rule {\n  idd: \"x\"\n}", "user_rules.textproto:2:"},
-      {"rule { kind: \"gemm\" name: \"f\" }", "a rule without id"},
-      {"rule { id: \"x\" kind: \"gemm\" }", "rule \"x\": no name pattern"},
-      {"rule { id: \"x\" name: \"f<\" kind: \"gemm\" }",
-       "rule \"x\": a name is expected at column 3"},
-      {"rule { id: \"x\" name: \"f\" kind: \"gem\" }", "rule \"x\": unknown kind \"gem\""},
-      {"rule { id: \"x\" name: \"f\" kind: \"gemm\" path: \"p\" }",
-       "rule \"x\": unknown path \"p\""},
-      {R"(rule { id: "x" name: "a" path: "custom" kind: "gemm" }
+  } kCases[] = {{"rule {\n  idd: \"x\"\n}", "user_rules.textproto:2:"},
+                {"rule { kind: \"gemm\" name: \"f\" }", "a rule without id"},
+                {"rule { id: \"x\" kind: \"gemm\" }", "rule \"x\": no name pattern"},
+                {"rule { id: \"x\" name: \"f<\" kind: \"gemm\" }",
+                 "rule \"x\": a name is expected at column 3"},
+                {"rule { id: \"x\" name: \"f\" kind: \"gem\" }",
+                 "rule \"x\": kind 'gem' is unknown; did you mean gemm? one of: "},
+                {"rule { id: \"x\" name: \"f\" kind: \"gemm\" path: \"p\" }",
+                 "rule \"x\": path 'p' is unknown; one of: "},
+                {R"(rule { id: "x" name: "a" path: "custom" kind: "gemm" }
           rule { id: "x" name: "b" path: "custom" kind: "gemm" })",
-       "rule \"x\" is there twice"},
-      {"rule { id: \"x\" name: \"f\" kind: \"gemm\" n: \"$n\" }",
-       "rule \"x\": $n is captured by no"},
-      {"owner { name: \"f\" path: \"other\" }", "an owner without id"},
-      {"type { name: \"{\" dtype: \"x\" }", "type: '}' is expected"}};
+                 "rule \"x\" is there twice"},
+                {"rule { id: \"x\" name: \"f\" kind: \"gemm\" n: \"$n\" }",
+                 "rule \"x\": $n is captured by no"},
+                {"rule { id: \"x\" name: \"f\" }", "rule \"x\": no kind; add"},
+                {"owner { name: \"f\" path: \"other\" }", "an owner without id"},
+                {"owner { id: \"x\" path: \"other\" }", "owner \"x\": no name pattern"},
+                {"owner { id: \"x\" name: \"f\" }", "owner \"x\": no path; add"},
+                {"owner { id: \"x\" name: \"f\" path: \"othr\" }",
+                 "owner \"x\": path 'othr' is unknown; did you mean other?"},
+                {"owner { id: \"x\" name: \"f\" path: \"other\" not_kind: \"gem\" }",
+                 "not_kind 'gem' is unknown"},
+                {"type { name: \"f\" dtype: \"fp9\" }",
+                 "type \"f\": dtype 'fp9' is unknown; did you mean fp8? one of: "},
+                {"type { name: \"f\" }", "type \"f\": dtype '' is unknown; one of: "},
+                {"scalar_type { id: 7 dtype: \"fp9\" }", "scalar_type 7: dtype 'fp9' is unknown"},
+                {"type { name: \"{\" dtype: \"x\" }", "type: '}' is expected"}};
   for (const auto& [text, message] : kCases) {
     const auto classifier = Classifier::Create(Write(text));
     ASSERT_FALSE(classifier.ok()) << text;
@@ -187,6 +200,70 @@ TEST_F(UserRules, MistakesNameFileLineAndRemedy) {
   ASSERT_FALSE(missing.ok());
   EXPECT_THAT(std::string(missing.status().message()),
               HasSubstr("/nowhere/rules.textproto: cannot read"));
+}
+
+// A word that nobody knows would stand in reports as a type, a scaling, a tile of its own.
+TEST_F(UserRules, FieldsThatSayNothingAreRefused) {
+  const auto complaint = [&](const std::string& field, const std::string& value) {
+    const auto classifier = Classifier::Create(
+        Write("rule { id: \"x\" name: \"f<$n:#>\" kind: \"gemm\" " + field + ": " + value + " }"));
+    return classifier.ok() ? "" : std::string(classifier.status().message());
+  };
+  for (const std::string field : {"a_dtype", "b_dtype", "d_dtype"}) {
+    EXPECT_THAT(complaint(field, "'fp9'"),
+                HasSubstr("rules.textproto: rule \"x\": " + field +
+                          " 'fp9' is unknown; did you mean fp8? one of: fp64 "));
+    EXPECT_THAT(complaint(field, "'$n or so'"),
+                HasSubstr("$n or so is captured by no name pattern; "));
+    for (const char* good : {"''", "'$n'", "'$element'", "'e4m3'", "'mxfp4'"})
+      EXPECT_EQ(complaint(field, good), "");
+  }
+  EXPECT_EQ(complaint("b_dtype", "'$a_dtype'"), "");
+  EXPECT_THAT(complaint("d_dtype", "'$a_dtype'"), HasSubstr("captured by no"));
+  for (const std::string field : {"scaling", "other_scaling"}) {
+    EXPECT_THAT(complaint(field, "'blok'"),
+                HasSubstr(field + " 'blok' is unknown; did you mean block? one of: "));
+    EXPECT_THAT(complaint(field, "'$n'"), HasSubstr("is unknown")) << "a constant alone";
+    EXPECT_EQ(complaint(field, "'token_channel'"), "");
+  }
+  for (const std::string field : {"m", "n", "k"}) {
+    for (const char* bad : {"'many'", "'0'", "'-1'", "'1x2'"})
+      EXPECT_THAT(complaint(field, bad), HasSubstr(" is no extent; give a number above 0"));
+    for (const char* good : {"''", "'$n'", "'5120'"}) EXPECT_EQ(complaint(field, good), "");
+  }
+  for (const char* bad : {"'big'", "'128x64'", "'$n x'", "'64 x 0'"})
+    EXPECT_NE(complaint("tile", bad), "") << bad;
+  EXPECT_THAT(complaint("tile", "'128x64'"), HasSubstr("write it like \"$bm x $bn x 64\""));
+  for (const char* good : {"''", "'$n'", "'$n x 64 x $n'", "'128 x 64'"})
+    EXPECT_EQ(complaint("tile", good), "") << good;
+  for (const char* bad : {"'hopper'", "'sm'", "'sm_90'", "'90'"})
+    EXPECT_THAT(complaint("arch", bad), HasSubstr("is no architecture; write it like sm90")) << bad;
+  for (const char* good : {"''", "'$function'", "'sm90'", "'sm100f'", "'sm121a'"})
+    EXPECT_EQ(complaint("arch", good), "") << good;
+  EXPECT_THAT(complaint("path", "'cutlas_vllm'"), HasSubstr("did you mean cutlass_vllm?"));
+  EXPECT_THAT(complaint("kind_in_call", "'quantt'"),
+              HasSubstr("kind_in_call 'quantt' is unknown; did you mean quant?"));
+  EXPECT_THAT(complaint("grammar", "99"),
+              HasSubstr("grammar '99' is unknown; one of: GRAMMAR_NONE NVJET "));
+}
+
+// A rule may say what the catalogue itself says.
+TEST(Rules, WordsOfAllAnswersAreKnown) {
+  const std::vector<std::string>&dtypes = DtypeNames(), &scalings = ScalingNames();
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return name.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const auto classifier = Classifier::Create();
+  ASSERT_TRUE(classifier.ok());
+  for (const std::string& name : AllNames()) {
+    const KernelClass answer = classifier->Classify(name);
+    for (const std::string* dtype : {&answer.a_dtype, &answer.b_dtype, &answer.d_dtype})
+      EXPECT_TRUE(has(dtypes, *dtype)) << *dtype << " of " << name;
+    for (const std::string* scaling : {&answer.scaling, &answer.other_scaling})
+      EXPECT_TRUE(has(scalings, *scaling)) << *scaling << " of " << name;
+    EXPECT_TRUE(answer.arch.empty() || IsArchitecture(answer.arch))
+        << answer.arch << " of " << name;
+  }
 }
 
 }  // namespace
