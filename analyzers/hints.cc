@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -69,6 +71,12 @@ Hint OfShape(Selection::NxK wanted, std::span<const ProcessAnalysis* const> proc
           false};
 }
 
+bool Matches(const KernelInfo& kernel, const RE2& pattern) {
+  return RE2::PartialMatch(kernel.name, pattern) || RE2::PartialMatch(kernel.canonical, pattern);
+}
+
+// Said of every pattern that matches nothing, alike or not: who reads that 'never' passed sees that
+// there was nothing to fail on, under this name.
 Hint OfKernel(const Selection& selection, std::span<const ProcessAnalysis* const> processes) {
   std::map<const KernelInfo*, uint64_t> launched;
   ForEachLaunched(processes, [&](const TraceIndex& index, uint32_t site, uint64_t launches) {
@@ -76,12 +84,23 @@ Hint OfKernel(const Selection& selection, std::span<const ProcessAnalysis* const
   });
   std::map<std::string, uint64_t> ran;
   for (const auto& [kernel, launches] : launched) {
-    if (RE2::PartialMatch(kernel->name, *selection.kernel) ||
-        RE2::PartialMatch(kernel->canonical, *selection.kernel)) {
-      return {};
-    }
+    if (Matches(*kernel, *selection.kernel)) return {};
     ran[kernel->canonical] += launches;
   }
+  if (ran.empty()) return {};
+  std::string text =
+      absl::StrCat("kernel /", selection.kernel_pattern,
+                   "/ matches no kernel of the whole trace, of ", ran.size(), " that ran");
+  std::set<std::string> never_launched;
+  for (const ProcessAnalysis* process : processes) {
+    for (uint32_t id = 1; id < process->index->kernel_count(); ++id) {
+      const KernelInfo& kernel = process->index->kernel(id);
+      if (Matches(kernel, *selection.kernel)) never_launched.insert(kernel.canonical);
+    }
+  }
+  if (!never_launched.empty())
+    absl::StrAppend(&text, ", but ", never_launched.size(),
+                    " that had no launch (captured, not replayed)");
   std::vector<std::string> names;
   std::vector<uint64_t> weights;
   for (const auto& [name, launches] : ran) {
@@ -90,10 +109,10 @@ Hint OfKernel(const Selection& selection, std::span<const ProcessAnalysis* const
     weights.push_back(launches);
   }
   const std::vector<size_t> nearest = NearestNames(selection.kernel_pattern, names, weights, 1);
-  if (nearest.empty()) return {};
-  return {absl::StrCat("no kernel that was launched matches /", selection.kernel_pattern,
-                       "/; most like it: ", Shown(names[nearest[0]]), " (", weights[nearest[0]], " launches)"),
-          false};
+  if (!nearest.empty())
+    absl::StrAppend(&text, "; most like it: ", Shown(names[nearest[0]]), " (", weights[nearest[0]],
+                    " launches)");
+  return {text, false};
 }
 
 // A kernel of the same name from another cubin is none of the file's.
@@ -148,11 +167,8 @@ std::vector<Hint> HintsFor(const Selection& selection,
   const auto add = [&hints](Hint hint) {
     if (!hint.text.empty()) hints.push_back(std::move(hint));
   };
-  if (selection.shape) {
-    add(OfShape(*selection.shape, processes));
-  } else if (selection.kernel) {
-    add(OfKernel(selection, processes));
-  }
+  if (selection.shape) add(OfShape(*selection.shape, processes));
+  if (selection.kernel) add(OfKernel(selection, processes));
   Selection one;
   if (one.code = selection.code; one.code) add(OfCode(one, processes));
   one = {};

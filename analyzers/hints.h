@@ -15,8 +15,8 @@ struct Hint {
   bool warns = false;  // it is most likely a slip
 };
 
-// Of the shape, where one is named, else of the kernel's pattern; of the file with device code; of the range. Over
-// the whole run, warm-up included; none of what ran, or may have.
+// Of the shape, the kernel's pattern, the file with device code, the range: of each that is named.
+// Over the whole run, warm-up included; none of what ran, or may have.
 std::vector<Hint> HintsFor(const Selection& selection,
                            std::span<const ProcessAnalysis* const> processes);
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "analyzers/nearest.h"
 #include "catalog/meant_name.h"
 #include "tests/analyzers/assert_helpers.h"
@@ -37,6 +38,35 @@ TEST(Hints, AKernelThatIsNearlyAlike) {
   EXPECT_THAT(Never("kernel: 'my_fp8_splitk'").notes(), Not(alike(""))) << "it ran, in warm-up";
   EXPECT_THAT(Never("kernel: 'absent'").notes(), Not(alike("")));
   EXPECT_THAT(Never("kernel: 'captured_only_kernell'").notes(), Not(alike("captured"))) << "it was not replayed";
+}
+
+TEST(Hints, APatternThatMatchesNothingAtAll) {
+  const auto nothing = Contains(HasSubstr("matches no kernel of the whole trace, of 2 that ran"));
+  for (const char* bounds :
+       {"max_launches: 0", "max_launches: 7", "time_share: '<0.5'", "min_launches: 1",
+        "launches_per_replay: 2", "shape: '34816x5120' max_launches: 0"}) {
+    const AssertReport absent =
+        Check(Trace(kServer), absl::StrCat("expect { kernel: 'fallback' ", bounds, " }"));
+    EXPECT_THAT(absent.notes(), nothing) << bounds;
+    const AssertReport present =
+        Check(Trace(kServer), absl::StrCat("expect { kernel: 'my_fp8' ", bounds, " }"));
+    EXPECT_THAT(present.notes(), Not(nothing)) << bounds << ": it ran, in warm-up";
+  }
+  const AssertReport never = Never("kernel: 'fallback'");
+  EXPECT_EQ(never.verdict(), AssertReport::PASS);
+  EXPECT_THAT(never.warnings(), IsEmpty()) << "it is what 'never' hopes for";
+  EXPECT_THAT(never.notes(), Contains(HasSubstr("kernel /fallback/ matches no kernel")));
+  EXPECT_THAT(Never("kernel: 'captured_only'").notes(),
+              Contains(HasSubstr("but 1 that had no launch (captured, not replayed)")));
+  // In one process of several is enough.
+  const std::string two = Trace(kServer) +
+                          "trace { header { pid: 66 } kernel { id: 1 name: 'other' } "
+                          "site { id: 1 kernel_id: 1 } step { launch { site: 1 } } }";
+  const std::string flags = " processes: ANY max_launches: 0 } phase: ALL";
+  EXPECT_THAT(Check(two, "expect { kernel: 'other'" + flags).notes(),
+              Not(Contains(HasSubstr("matches no kernel"))));
+  EXPECT_THAT(Check(two, "expect { kernel: 'neither'" + flags).notes(),
+              Contains(HasSubstr("of 3 that ran")));
 }
 
 TEST(Hints, ARangeThatIsNearlyAlike) {
