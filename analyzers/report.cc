@@ -153,8 +153,14 @@ void AddProcess(const ProcessAnalysis& analysis, const Coverage& coverage, Phase
     warmup += launches.warmup;
     steady += launches.steady;
   }
-  process->set_warmup_launches(Number(warmup));
-  process->set_steady_launches(Number(index.phases().phased ? steady : 0));
+  const bool collected =
+      analysis.completeness.completeness.state() != report::Completeness::NOT_COLLECTED;
+  if (collected && index.phases().phased) {
+    process->set_warmup_launches(Number(warmup));
+    process->set_steady_launches(Number(steady));
+  } else if (collected) {
+    process->set_unphased_launches(Number(warmup + steady));
+  }
   AddPaths(analysis, process, phase);
   AddRotatedOut(index, process);
   process->set_verdict(VerdictSentence(analysis.completeness));

@@ -38,6 +38,20 @@ class ReportTest(CliCase):
         for field in "kernels", "kinds", "problems":
             self.assertIsInstance(report[field], list)
 
+    def test_launches_of_a_process_in_json_are_those_of_its_phases_or_all(self):
+        mark = 'step { snapshot { reason: SNAPSHOT_REASON_MARK label: "steady" } } step { launch { site: 1 times: 4 } }'
+        not_collected = "trace { header { pid: 814 } problem { kind: PROBLEM_OTHER_SUBSCRIBER } }"
+        idle = "trace { header { pid: 815 } }"
+        phased = SECOND[:SECOND.rindex("}")].replace("813", "816") + mark + "}"
+        traces = self.write(SECOND + SERVER + not_collected + idle + phased + UNTRACED)
+        expected = {812: ("steady", 2, 256, None), 813: ("unphased", None, None, 3), 814: ("unphased", None, None, None),
+                    815: ("unphased", None, None, 0), 816: ("steady", 3, 4, None), 900: ("unphased", None, None, None)}
+        for flags in (), ("--phase", "all"), ("--totals",):
+            report = json.loads(self.check(0, "report", traces, "--format", "json", *flags).stdout)
+            self.assertEqual({process["pid"]: (process["phase"], *map(process.get, ("warmupLaunches", "steadyLaunches",
+                                                                                    "unphasedLaunches")))
+                              for process in report["processes"]}, expected, flags)
+
     def test_report_phase_all_counts_warmup_too(self):
         traces = self.write(SERVER)
         report = json.loads(self.check(0, "report", traces, "--phase", "all", "--format", "json").stdout)
