@@ -140,8 +140,9 @@ absl::StatusOr<Bounds> CompileBounds(const expectations::Expectation& source) {
     bounds.min = bounds.max = source.launches();
   }
   if (bounds.min && bounds.max && *bounds.min > *bounds.max) {
-    return Invalid(absl::StrCat("at least ", *bounds.min, " and at most ", *bounds.max,
-                                " launches exclude each other"));
+    return Invalid(
+        absl::StrCat("at least ", *bounds.min, " and at most ", *bounds.max,
+                     " launches exclude each other; give a least that is not above the most"));
   }
   if (bounds.min && *bounds.min == 0 && !bounds.max) {
     return Invalid("min_launches 0 can never fail; ask for at least 1");

@@ -12,6 +12,8 @@
 namespace hotproof::catalog {
 namespace {
 
+constexpr char kSeePatterns[] = "; docs/catalog.md says how a pattern is written";
+
 absl::Status Invalid(const std::string& message) { return absl::InvalidArgumentError(message); }
 
 // A plain C identifier: no scope, arguments or parameters.
@@ -29,7 +31,7 @@ absl::Status CompilePatterns(const google::protobuf::RepeatedPtrField<std::strin
   for (const std::string& text : texts) {
     std::string error;
     auto pattern = CompilePattern(text, trusted, &error);
-    if (pattern == nullptr) return Invalid(where + error);
+    if (pattern == nullptr) return Invalid(where + error + kSeePatterns);
     out->push_back(std::move(pattern));
   }
   return absl::OkStatus();
@@ -137,7 +139,7 @@ absl::Status CompiledRules::AddRules(RuleSet added, const std::string& source, b
   for (const TypeRule& type : rules.type()) {
     std::string error;
     auto pattern = CompilePattern(type.name(), trusted, &error);
-    if (pattern == nullptr) return in_source(Invalid("type: " + error));
+    if (pattern == nullptr) return in_source(Invalid("type: " + error + kSeePatterns));
     if (!trusted) {
       const auto status = CheckDtype("dtype", type.dtype(), "type \"" + type.name() + "\": ");
       if (!status.ok()) return in_source(status);

@@ -70,8 +70,8 @@ absl::StatusOr<expectations::Expectations> ReadExpectFile(const std::string& pat
   if (!file || !(text << file.rdbuf())) {
     return absl::NotFoundError(
         absl::StrCat(path,
-                     ": cannot be read or is empty; --expect takes a textproto "
-                     "of expectations (proto/expectations.proto)"));
+                     ": cannot be read or is empty; give a textproto of expectations "
+                     "(proto/expectations.proto)"));
   }
   expectations::Expectations parsed;
   FirstError error;

@@ -90,7 +90,9 @@ absl::Status WriteTable(const Classifier& classifier, const std::vector<std::str
       if (!line.empty() && line.back() == '\r') line.pop_back();
       if (!IsBlank(line)) table.Add(line);
     }
-    if (std::cin.bad()) return absl::UnavailableError("cannot read the names from stdin");
+    if (std::cin.bad())
+      return absl::UnavailableError(
+          "cannot read the names from stdin; give them by a file or a pipe");
   }
   table.Write();
   return absl::OkStatus();

@@ -154,7 +154,8 @@ class LineClassifier {
   }
 
   static absl::Status CannotRead(const std::string& why) {
-    return absl::DataLossError("cannot read the names from stdin: " + why);
+    return absl::DataLossError("cannot read the names from stdin: " + why +
+                               "; give them by a file or a pipe");
   }
 
   const catalog::Classifier& classifier_;

@@ -226,13 +226,15 @@ class Finder {
   DeviceCode code_;
 };
 
+constexpr char kGive[] = "; give the library, program, fat binary or cubin with the kernels";
+
 }  // namespace
 
 DeviceCode FindDeviceCode(std::span<const uint8_t> file) { return Finder().Find(file); }
 
 absl::StatusOr<DeviceCode> ReadDeviceCode(const std::string& path) {
   const auto failed = [&path](int error) {
-    return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(error)));
+    return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(error), kGive));
   };
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return failed(errno);
@@ -242,7 +244,7 @@ absl::StatusOr<DeviceCode> ReadDeviceCode(const std::string& path) {
   void* mapped = regular && size > 0 ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
   const int error = errno;
   close(fd);
-  if (!regular) return absl::NotFoundError(absl::StrCat(path, ": no regular file"));
+  if (!regular) return absl::NotFoundError(absl::StrCat(path, ": no regular file", kGive));
   if (size > 0 && mapped == MAP_FAILED) return failed(error);
   DeviceCode code;
   if (size > 0) {
@@ -255,8 +257,7 @@ absl::StatusOr<DeviceCode> ReadDeviceCode(const std::string& path) {
                      "; give the whole file, for any kernel may be in what is missing"));
   }
   if (code.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": holds no device code; give the library, program, fat binary or cubin with the kernels"));
+    return absl::InvalidArgumentError(absl::StrCat(path, ": holds no device code", kGive));
   }
   return code;
 }

@@ -114,11 +114,21 @@ absl::Status RefuseCopies(const std::vector<analyzers::ProcessAnalysis>& process
   return absl::OkStatus();
 }
 
-// Of a file that was taken for a trace: all of a folder's, say.
+// What to do about a trace that cannot be read; the reader says what is wrong with it.
 absl::Status WithAdvice(const absl::Status& status) {
-  const std::string message(status.message());
-  if (message.find("not a hotproof trace") == std::string::npos) return status;
-  return absl::Status(status.code(), message + "; give the folder, or its .hpt files alone");
+  const auto with = [&status](const char* advice) {
+    return absl::Status(status.code(), absl::StrCat(status.message(), "; ", advice));
+  };
+  switch (status.code()) {
+    case absl::StatusCode::kFailedPrecondition:  // of a newer version, which says so
+      return status;
+    case absl::StatusCode::kInvalidArgument:  // taken for a trace: all of a folder's files, say
+      return with("give the folder, or its .hpt files alone");
+    case absl::StatusCode::kResourceExhausted:
+      return with("copy it again from where it was written");
+    default:
+      return with("check that it is there and may be read");
+  }
 }
 
 // A trace without a header shows that there was a process, not what it did.

@@ -53,6 +53,11 @@ int main(int argc, char** argv) {
                 << "'; see hotproof --help\n";
       return 2;
     }
+    if (chosen.empty() && argc > 1) {
+      std::cerr << "hotproof: there is no option " << Printable(argv[1])
+                << "; see hotproof --help\n";
+      return 2;
+    }
     // CLI11 looks for what is required first, and an unknown option is no positional.
     const bool unknown = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
                          !chosen.empty() && chosen[0]->remaining_size() > 0;
@@ -72,7 +77,8 @@ int main(int argc, char** argv) {
   }
   std::cout.flush();
   if (!std::cout) {
-    std::cerr << "hotproof: the output could not be written; is the disk full?\n";
+    std::cerr
+        << "hotproof: the output could not be written; check where it goes and its free space\n";
     return 2;
   }
   return exit_code;

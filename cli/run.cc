@@ -185,13 +185,15 @@ class Run {
   int Execute() {
     if (!WriteManifest(folder_, manifest_, /*is_first=*/true)) {
       if (errno == EEXIST) return Fail(kUsageError, OfEarlierRun(folder_, kManifestName));
-      return Fail(kUsageError, absl::StrCat("cannot write into ", folder_, ": ",
-                                            std::strerror(errno), "; nothing was started"));
+      return Fail(kUsageError,
+                  absl::StrCat("cannot write into ", folder_, ": ", std::strerror(errno),
+                               "; give another folder to -o (nothing was started)"));
     }
     if (const int error = child_.Start(command_, environment_); error != 0) {
       Finish(kNotStarted);
       return Fail(kNotStarted,
-                  absl::StrCat("cannot start ", command_[0], ": ", std::strerror(error)));
+                  absl::StrCat("cannot start ", command_[0], ": ", std::strerror(error),
+                               "; give a program that is there and may be run"));
     }
     signal(SIGPIPE, SIG_IGN);
     Look();
@@ -330,8 +332,9 @@ int Main(const Options& options) {
   fs::create_directories(options.out, error);
   const fs::path folder = error ? fs::path() : fs::canonical(options.out, error);
   if (error || !fs::is_directory(folder)) {
-    return Fail(kUsageError, absl::StrCat("cannot create the folder ", options.out, ": ",
-                                          error ? error.message() : "it is a file"));
+    return Fail(kUsageError,
+                absl::StrCat("cannot create the folder ", options.out, ": ",
+                             error ? error.message() : "it is a file", "; give another one to -o"));
   }
   if (const std::string file = FileOfEarlierRun(folder); !file.empty()) {
     return Fail(kUsageError, OfEarlierRun(folder, file));

@@ -38,7 +38,8 @@ absl::StatusOr<std::string> FindTracerLibrary() {
     path = fs::absolute(named, error);
     if (!fs::is_regular_file(path, error)) {
       return absl::NotFoundError(
-          absl::StrCat("HOTPROOF_LIBRARY is ", named, ": there is no such file"));
+          absl::StrCat("HOTPROOF_LIBRARY is ", named,
+                       ": there is no such file; set it to that of libhotproof.so, or unset it"));
     }
   } else {
     const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -56,12 +57,16 @@ absl::StatusOr<std::string> FindTracerLibrary() {
   }
   if (!IsSharedObject(path)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, " is no shared library of this machine: the loader would ignore it"));
+        absl::StrCat(path,
+                     " is no shared library of this machine: the loader would ignore it; build "
+                     "hotproof here, or set HOTPROOF_LIBRARY to one that was"));
   }
   // The dynamic loader takes both characters for the end of a name.
   if (path.find_first_of(": ") != std::string::npos) {
     return absl::FailedPreconditionError(
-        absl::StrCat("'", path, "' cannot be preloaded: its path has a space or a colon"));
+        absl::StrCat("'", path,
+                     "' cannot be preloaded: its path has a space or a colon; install hotproof "
+                     "elsewhere, or set HOTPROOF_LIBRARY to a link to it"));
   }
   return path;
 }

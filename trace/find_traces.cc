@@ -23,7 +23,8 @@ absl::Status AddFolder(const std::string& folder, TraceSet& set) {
     if (extension == ".hpt" || extension == ".hps") found.push_back(it->path().string());
   }
   if (error) {
-    return absl::UnavailableError(absl::StrCat(folder, ": cannot be listed: ", error.message()));
+    return absl::UnavailableError(
+        absl::StrCat(folder, ": cannot be listed: ", error.message(), "; check its permissions"));
   }
   KeepNewestFiles(found);
   set.trace_paths.insert(set.trace_paths.end(), found.begin(), found.end());

@@ -40,6 +40,8 @@ trace {
 MANIFEST = 'manifest { finished: true processes { pid: 812 gpu: true traced: true } }'
 UNTRACED = ('manifest { finished: true processes { pid: 812 gpu: true traced: true } '
             'processes { pid: 900 executable: "/opt/worker" gpu: true } }')
+# How the part of an error begins that says what to do.
+TO_DO = r"; (ask|build|check|copy|did you mean|docs/|escape|give|install|leave|move|name|one of|read|run|say|see|set|shares|use|write) ?"
 PASS, FAIL, BAD, INCONCLUSIVE = 0, 1, 2, 3
 
 
@@ -66,9 +68,10 @@ class CliCase(unittest.TestCase):
         return result
 
     def check_error(self, code, text, *arguments):
-        """One line on stderr that says what is wrong, nothing on stdout."""
+        """One line on stderr that says what is wrong, where and what to do, nothing on stdout."""
         result = self.check(code, *arguments)
         self.assertEqual(result.stdout, "")
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
         self.assertTrue(result.stderr.startswith("hotproof: "), result.stderr)
         self.assertIn(text, result.stderr)
+        self.assertRegex(result.stderr, TO_DO)

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-from cli_case import CliCase, BAD, EXAMPLES, FAIL, HOTPROOF, INCONCLUSIVE, MANIFEST, PASS, SECOND, SERVER, UNTRACED
+from cli_case import CliCase, BAD, EXAMPLES, FAIL, HOTPROOF, INCONCLUSIVE, MANIFEST, PASS, SECOND, SERVER, TO_DO, UNTRACED
 
 
 class ReportTest(CliCase):
@@ -355,6 +355,56 @@ class ReportTest(CliCase):
         with open(os.path.join(broken, "hotproof-manifest.json"), "w") as file:
             file.write("{ not json")
         self.check_error(BAD, "manifest", "assert", broken, *one)
+
+    def test_every_error_says_what_to_do(self):
+        """check_error asks that; here are the errors that no other test makes."""
+        traces = self.write(SERVER)
+        folder, empty = tempfile.mkdtemp(dir=self.folder), os.path.join(self.folder, "empty")
+        open(empty, "w").close()
+        def file_of(name, text):
+            with open(os.path.join(self.folder, name), "w") as file:
+                file.write(text)
+            return file.name
+        text = file_of("text", "some text")
+        for path, what in (("/dev/null", "not a regular file"), (text, "not a hotproof trace")):
+            for command in ("report", path), ("compare", traces, path), ("assert", path, "--launches", "1"):
+                self.check_error(BAD, what, *command)
+        for path, what in (("/nowhere", "No such file"), (folder, "no regular file"), ("/dev/null", "no regular file"),
+                           (empty, "holds no device code"), (text, "holds no device code")):
+            self.check_error(BAD, f"{path}: {what}", "assert", traces, "--cubin-of", path, "--launches", "1")
+        self.check_error(BAD, "--cubin-of", "assert", traces, "--launches", "1", "--cubin-of")
+        self.check_error(BAD, "--cubin-of", "assert", traces, "--launches", "1", "--cubin-of", "")
+        for path in folder, empty, text, "/nowhere":
+            self.check_error(BAD, path, "assert", traces, "--expect", path)
+            for command in ("report", traces), ("assert", traces, "--launches", "1"), ("classify", "name"):
+                self.check_error(BAD, path, *command, "--rules", path)
+        for rules in "rule { }", "type { name: '{' }", "rule { id: 'x' name: 'f<' kind: 'gemm' }", "layout { id: 'x' }", "rule {":
+            self.check_error(BAD, "rules.textproto", "report", traces, "--rules", file_of("rules.textproto", rules))
+        for bounds, what in (("", "nothing is expected"), ("min_launches: 2 max_launches: 1", "exclude each other"),
+                             ("launches: 2 max_launches: 1", "excludes"), ("min_launches: 0", "never fail"),
+                             ("share: '>=2'", "exceeds 1"), ("share: '1'", "no comparison"), ("time_share: '<=1'", "never fail"),
+                             ("shape: 'x' launches: 1", "NxK"), ("kind: 'x' launches: 1", "unknown"),
+                             ("processes: 7 launches: 1", "unknown"), ("name: '' launches: 1", "empty"),
+                             ("device_code { } launches: 1", "cubin_of"), ("range: '(' launches: 1", "RE2")):
+            expect = file_of("expect.textproto", "expect { path: 'custom' " + bounds + " }")
+            self.check_error(BAD, what.replace("no comparison", "not a comparison"), "assert", traces, "--expect", expect)
+        for command, what in (((), "subcommand"), (("--bogus",), "there is no option --bogus"), (("report",), "path"),
+                              (("run",), "--out"), (("run", "-o", folder), "command"), (("doctor", "x"), "x"),
+                              (("run", "-o", text, "--", "true"), "cannot create"),
+                              (("run", "-o", "/proc/none", "--", "true"), "cannot create"),
+                              (("report", traces, "--totals", "--phase", "all"), "excludes"),
+                              (("report", traces, "--format", "xml"), "xml"), (("run", "-o", traces, "--", "true"), "earlier run")):
+            self.check_error(BAD, what, *command)
+        self.check_error(127, "cannot start", "run", "-o", folder, "--", "/nowhere/program")
+        for library in "/nowhere", text:
+            result = self.run_hotproof("run", "-o", os.path.join(self.folder, "new"), "--", "true", HOTPROOF_LIBRARY=library)
+            self.assertEqual(result.returncode, BAD)
+            self.assertRegex(result.stderr, TO_DO)
+        for table in "json", "table":
+            with open(self.write(SERVER + MANIFEST) + "/trace-812.hpt", "w") as no_input:
+                result = subprocess.run([HOTPROOF, "classify", "-", "--format", table], stdin=no_input, capture_output=True, text=True)
+            self.assertRegex(result.stderr, TO_DO, table)
+            self.assertEqual(result.returncode, BAD)
 
     def test_limits_beyond_64_bits_are_refused(self):
         out = os.path.join(self.folder, "never")

@@ -36,7 +36,8 @@ class ExitCodes(RunTest):
     def test_127_when_it_cannot_be_started(self):
         done = self.run_("/nowhere/program")
         self.assertEqual(done.returncode, 127)
-        self.assertEqual(done.stderr, b"hotproof: cannot start /nowhere/program: No such file or directory\n")
+        self.assertEqual(done.stderr, b"hotproof: cannot start /nowhere/program: No such file or directory; "
+                                      b"give a program that is there and may be run\n")
         self.assertEqual(self.manifest()["exitCode"], 127)
         self.out = self.root / "out2"
         plain_file = self.root / "not-executable"
