@@ -142,13 +142,6 @@ absl::StatusOr<analyzers::CompiledExpectations> Compile(const AssertOptions& opt
   return analyzers::CompileExpectations(source);
 }
 
-bool WriteFile(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  return !file.fail();
-}
-
 int ExitCode(report::AssertReport::Verdict verdict) {
   switch (verdict) {
     case report::AssertReport::PASS:
@@ -171,14 +164,24 @@ bool MayBeJunit(const std::string& path) {
   return start == "<?xml";
 }
 
+// If it cannot be written, there is an error to be seen already.
+void WriteErrorAsJunit(const std::string& path, const std::string& what) {
+  if (path.empty() || !MayBeJunit(path)) return;
+  auto file = OutputFile::Open(path);
+  if (file.ok()) file->Write(ErrorAsJunit(what)).IgnoreError();
+}
+
+int Refuse(const AssertOptions& options, const std::string& what) {
+  PrintError(what);
+  if (options.format == kGithub) std::cout << ErrorAsGithub(what);
+  return kBadInput;
+}
+
 // Says what is wrong, in the JUnit file too: one from an earlier run must not be taken for this
 // one's.
 int BadInput(const AssertOptions& options, const std::string& what) {
-  PrintError(what);
-  if (options.format == kGithub) std::cout << ErrorAsGithub(what);
-  if (!options.junit_file.empty() && MayBeJunit(options.junit_file))
-    WriteFile(options.junit_file, ErrorAsJunit(what));
-  return kBadInput;
+  WriteErrorAsJunit(options.junit_file, what);
+  return Refuse(options, what);
 }
 
 // Who asks for `memory` may think of copies, of which 0 would be shown and not one counted.
@@ -254,17 +257,28 @@ int Run(const AssertOptions& options) {
     }
   }
   if (const absl::Status status = RefuseInputAsOutput(options.junit_file, inputs); !status.ok()) {
-    const std::string what = absl::StrCat("--junit: ", status.message());
-    PrintError(what);
-    if (options.format == kGithub) std::cout << ErrorAsGithub(what);
-    return kBadInput;
+    return Refuse(options, absl::StrCat("--junit: ", status.message()));
   }
   if (!expectations.ok()) {
     return BadInput(options, absl::StrCat("assert: ", expectations.status().message()));
   }
+  // Before traces are read, which takes long: a file that cannot be written is a mistake of the
+  // line.
+  std::optional<OutputFile> junit;
+  if (!options.junit_file.empty()) {
+    auto file = OutputFile::Open(options.junit_file);
+    if (!file.ok()) return Refuse(options, absl::StrCat("--junit: ", file.status().message()));
+    junit.emplace(*std::move(file));
+  }
   const auto checked = Check(*expectations, options.paths, options.rules);
   if (!checked.ok()) return BadInput(options, std::string(checked.status().message()));
   const report::AssertReport& report = *checked;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  // No verdict is told that the file does not have.
+  if (junit) {
+    const absl::Status status = junit->Write(AssertAsJunit(report, took.count()));
+    if (!status.ok()) return Refuse(options, absl::StrCat("--junit: ", status.message()));
+  }
   if (options.format == "json") {
     std::cout << render::ToJson(report);
   } else if (options.format == kGithub) {
@@ -272,15 +286,6 @@ int Run(const AssertOptions& options) {
   } else {
     const TerminalStyle style = StdoutStyle();
     std::cout << AssertAsText(report, style.colours);
-  }
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  if (!options.junit_file.empty() &&
-      !WriteFile(options.junit_file, AssertAsJunit(report, took.count()))) {
-    const std::string what =
-        absl::StrCat("cannot write ", options.junit_file, "; check its folder and free space");
-    PrintError(what);
-    if (options.format == kGithub) std::cout << ErrorAsGithub(what);
-    return kBadInput;
   }
   return ExitCode(report.verdict());
 }
@@ -296,7 +301,7 @@ void WrongUsageOfAssert(int argc, const char* const* argv, const std::string& wh
       return argument.starts_with(flag + "=") ? argument.substr(flag.size() + 1) : "";
     };
     const std::string path = given("--junit");
-    if (!path.empty() && MayBeJunit(path)) WriteFile(path, ErrorAsJunit(what));
+    WriteErrorAsJunit(path, what);
     if (given("--format") == kGithub) std::cout << ErrorAsGithub(what);
   }
 }

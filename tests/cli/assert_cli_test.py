@@ -350,6 +350,25 @@ class AssertTest(CliCase):
         case, _ = self.junit_case(junit, tests=1, failures=0, errors=1)
         self.assertIn("/nowhere", case.find("error").get("message"))
 
+    def test_a_junit_file_that_cannot_be_written_is_said_before_any_verdict(self):
+        traces = self.write(SERVER)
+        folder = tempfile.mkdtemp(dir=self.folder)
+        good = "assert", traces, "--path", "flashinfer", "--launches", "256"
+        for junit in folder, os.path.join(folder, "none", "junit.xml"), "/dev/full":
+            self.check_error(BAD, f"--junit: cannot write {junit}", *good, "--junit", junit)
+            self.check_error(BAD, f"--junit: cannot write {junit}", *good, "--junit", junit, "--format", "json")
+            [line] = self.check(BAD, *good, "--junit", junit, "--format", "github").stdout.splitlines()
+            self.assertTrue(line.startswith("::error title=hotproof BAD_INPUT::--junit: cannot write"), line)
+            self.check(BAD, *good[:-1], "1", "--junit", junit)
+        # Where the file is no reason to fail, it has the verdict and nothing of what it held.
+        junit = os.path.join(folder, "junit.xml")
+        with open(junit, "w") as file:
+            file.write("<?xml" + " long" * 10000)
+        self.check(PASS, *good, "--junit", junit)
+        self.junit_case(junit, tests=1, failures=0, errors=0)
+        piped = self.check(PASS, *good, "--junit", "/proc/self/fd/1").stdout
+        self.assertTrue(piped.startswith("<?xml") and piped.endswith("\nPASS: 1 check, phase steady\n"), piped)
+
     def test_wrong_usage_replaces_an_earlier_junit_file(self):
         junit = os.path.join(self.folder, "junit.xml")
         traces = self.write(SERVER)
