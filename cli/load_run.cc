@@ -17,10 +17,9 @@
 #include "cli/earlier_runs.h"
 #include "cli/folder_evidence.h"
 #include "cli/manifest.h"
-#include "cli/process_stat.h"
 #include "cli/terminal.h"
+#include "cli/trace_end.h"
 #include "cli/unused_layouts.h"
-#include "trace/counter_file.h"
 #include "trace/reader.h"
 #include "trace/segments.h"
 
@@ -69,24 +68,6 @@ absl::StatusOr<Inputs> FindInputs(const std::vector<std::string>& paths) {
     inputs.folders.push_back(*std::move(evidence));
   }
   return inputs;
-}
-
-bool IsRunning(const std::string& trace) {
-  const auto file = trace::File::Open(trace);
-  if (!file.ok()) return false;
-  const auto start = trace::StartOf(**file);
-  return start && IsSeenRunning(start->pid, start->process_start_ticks, start->boot_id);
-}
-
-// A trace without an end mark is of a process that was killed, or a copy that was made while it
-// ran. `closed`: its process does not write to it.
-bool IsEndSeen(const trace::TraceReader& reader, const std::vector<trace::Manifest>& manifests,
-               bool closed) {
-  const trace::Header& header = reader.tables().header;
-  if (reader.tables().has_footer || header.format_major() == 0) return true;
-  if (analyzers::HasEnded(manifests, header)) return true;
-  const std::string counters = trace::CounterFileBeside(reader.path(), header);
-  return closed && !counters.empty() && IsItsCounterFile(counters, header.boot_id());
 }
 
 // What the trace says of its process; where it is cut off before that, what its file's name does.

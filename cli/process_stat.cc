@@ -1,17 +1,8 @@
 #include "cli/process_stat.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
-
-#include "trace/file_identity.h"
-#include "trace/format.h"
 
 namespace hotproof::cli {
 
@@ -75,40 +66,6 @@ bool IsSeenRunning(uint32_t pid, uint64_t start_ticks, const std::string& boot_i
   if (start_ticks == 0 || boot_id.empty() || boot_id != BootId()) return false;
   const auto stat = ReadProcessStat(static_cast<pid_t>(pid));
   return stat && stat->runs() && stat->start_ticks == start_ticks;
-}
-
-std::optional<bool> IsBeingWritten(const std::string& trace_path) {
-  // Again where the trace went on in another file between open and flock.
-  for (int tries = 0; tries < 5; ++tries) {
-    const int fd = open(trace_path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return std::nullopt;
-    // Shared: two readers do not take each other for the tracer.
-    const int error = flock(fd, LOCK_SH | LOCK_NB) == 0 ? 0 : errno;
-    struct stat opened, named;
-    const bool same = fstat(fd, &opened) == 0 && stat(trace_path.c_str(), &named) == 0 &&
-                      opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-    close(fd);
-    if (error == EWOULDBLOCK) return true;
-    if (error != 0) return std::nullopt;
-    if (same) return false;
-  }
-  return std::nullopt;
-}
-
-bool IsItsCounterFile(const std::string& path, const std::string& boot_id) {
-  if (boot_id.empty() || boot_id != BootId()) return false;
-  const int fd = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return false;
-  trace::CountersHeader header{};
-  trace::FileIdentity file;
-  const bool read =
-      pread(fd, &header, sizeof header, 0) == sizeof header && trace::Identify(fd, file);
-  close(fd);
-  if (!read || header.file_inode == 0 || header.file_inode != file.inode) return false;
-  // A snapshot of a file system keeps the inode and its birth time, which is not known everywhere.
-  const bool born_alike =
-      header.file_born_ns == file.born_ns || header.file_born_ns == 0 || file.born_ns == 0;
-  return header.file_device == file.device && born_alike;
 }
 
 }  // namespace hotproof::cli

@@ -1,5 +1,5 @@
-// What procfs says of one process: /proc/PID/stat. Used by the process tree of `hotproof run` and by those
-// who read traces while their process may still run.
+// What procfs says of one process: /proc/PID/stat. Used by the process tree of `hotproof run` and
+// by trace_end.h.
 #pragma once
 
 #include <sys/types.h>
@@ -41,13 +41,5 @@ std::string BootId();
 // Whether the process of that pid, start (/proc/PID/stat field 22) and boot is seen to run here. False
 // also where it can't be told: it ran on another machine, in another container, or the start is not known.
 bool IsSeenRunning(uint32_t pid, uint64_t start_ticks, const std::string& boot_id);
-
-// Whether somebody has that trace open to write: its process runs, in any container of this machine (the
-// tracer locks the file, trace/frame_output.h). nullopt: the file system has no locks.
-std::optional<bool> IsBeingWritten(const std::string& trace_path);
-
-// Whether this counter file is the one that a process of that boot counted in, on this machine since then: not
-// a copy, which may be of any moment. False also where it can't be told.
-bool IsItsCounterFile(const std::string& path, const std::string& boot_id);
 
 }  // namespace hotproof::cli

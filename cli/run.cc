@@ -27,6 +27,7 @@
 #include "cli/process_stat.h"
 #include "cli/process_tree.h"
 #include "cli/terminal.h"
+#include "cli/trace_end.h"
 #include "cli/tracer_library.h"
 #include "trace/redact.h"
 
