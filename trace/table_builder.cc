@@ -4,7 +4,9 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "trace/graph_decoder.h"
 #include "trace/limits.h"
+#include "trace/rollups.h"
 
 namespace hotproof::trace {
 namespace {
@@ -33,22 +35,6 @@ void Add(uint32_t id, uint64_t count, std::vector<uint64_t>& to) {
 void Fit(size_t size, std::vector<uint64_t>& sums) {
   for (size_t id = std::max<size_t>(size, 1); id < sums.size(); ++id) sums[0] += sums[id];
   sums.resize(size);
-}
-
-// False: the sum is more than can be.
-template <typename Column>
-bool AddAll(const Column& column, uint64_t& sum) {
-  for (const uint64_t value : column) {
-    if (__builtin_add_overflow(sum, value, &sum)) return false;
-  }
-  return true;
-}
-
-// Untimed entries are some of all, and a period ends behind its begin.
-template <typename Statistics>
-bool IsPossible(const Statistics& statistics, uint64_t count) {
-  return statistics.untimed_count() <= count &&
-         statistics.first_start_ns() <= statistics.last_end_ns();
 }
 
 // What an entry holds beyond its own size.
@@ -89,37 +75,6 @@ std::string Label(const Snapshot& snapshot) {
   size_t length = std::min(label.size(), kMaxLabelBytes);
   while (length != label.size() && length != 0 && (label[length] & 0xC0) == 0x80) --length;
   return label.substr(0, length);
-}
-
-// Why the rollups cannot be the sums over the files before; null where they can be.
-const char* WrongWithRollups(const Continuation& continuation) {
-  constexpr int kMaxRollups = 256;  // a writer has about thirty
-  if (continuation.rollups_size() > kMaxRollups) return "too many of them";
-  uint64_t next = 1, records = 0, launches = 0, duration_ns = 0, asked_sites = 0, asked_graphs = 0;
-  for (const Rollup& rollup : continuation.rollups()) {
-    if (rollup.first_segment() != next || rollup.last_segment() < next) return "files out of order";
-    next = uint64_t{rollup.last_segment()} + 1;
-    const ChunkStatistics& of = rollup.statistics();
-    if (!IsPossible(of, of.record_count()) || !IsPossible(of.operations(), of.operations().count())) {
-      return "they contradict themselves";
-    }
-    if (of.site_ids_size() != of.site_records_size() ||
-        of.site_ids_size() != of.site_duration_ns_size()) {
-      return "columns differ in number";
-    }
-    uint64_t by_site = 0;
-    if (!AddAll(of.site_records(), by_site) || by_site != of.record_count()) {
-      return "records by site are not all records";
-    }
-    if (__builtin_add_overflow(records, of.record_count(), &records) ||
-        __builtin_add_overflow(launches, of.launch_count(), &launches) ||
-        !AddAll(of.site_duration_ns(), duration_ns) ||
-        !AddAll(of.asked().site_counts(), asked_sites) ||
-        !AddAll(of.asked().graph_counts(), asked_graphs)) {
-      return "they are more than can be counted";
-    }
-  }
-  return next == continuation.segment() && next > 1 ? nullptr : "they are not of all files before";
 }
 
 }  // namespace
@@ -178,92 +133,32 @@ TableBuilder::Increments TableBuilder::Decode(const Counters& counters) {
 }
 
 void TableBuilder::FoldGraph(const Graph& graph) {
-  GraphTable table;
-  table.id = graph.id();
-  table.exec_graph_id = graph.exec_graph_id();
-  table.source_graph_id = graph.source_graph_id();
-  table.replaces = graph.replaces();
-  uint64_t node_id = 0;
-  for (const int64_t delta : graph.node_ids()) {
-    table.node_ids.push_back(node_id += static_cast<uint64_t>(delta));
-  }
-  uint32_t site = 0;
-  for (const int32_t delta : graph.node_sites()) {
-    table.node_sites.push_back(site += static_cast<uint32_t>(delta));
-  }
-  if (table.node_sites.size() != table.node_ids.size()) {
-    AddMalformed(absl::StrCat("graph ", graph.id(), ": node ids and sites differ in number"));
-    table.node_sites.resize(table.node_ids.size());
-  }
-  for (const int caveat : graph.caveats()) {
-    table.caveats.push_back(static_cast<GraphCaveat>(caveat));
-  }
-  table.disabled_nodes = graph.disabled_nodes();
-  table.other_nodes = graph.other_nodes();
-  FoldEdges(graph, table);
-  table.node_range_paths = DecodeRanges(graph.node_range_paths(), table.node_ids.size(), graph.id());
-  table.node_process_ranges =
-      DecodeRanges(graph.node_process_ranges(), table.node_ids.size(), graph.id());
+  const auto complain = [&](const char* what) {
+    AddMalformed(absl::StrCat("graph ", graph.id(), ": ", what));
+  };
+  GraphTable table = DecodeGraph(graph, complain);
+  if (graph.surroundings_of() != 0) TakeSurroundings(graph.surroundings_of(), table);
   Place(tables_.graphs, graphs_, graph.id(), std::move(table), "graph");
 }
 
-template <typename Column>
-std::vector<uint32_t> TableBuilder::DecodeRanges(const Column& column, size_t nodes, uint32_t graph) {
-  std::vector<uint32_t> ids;
-  uint32_t id = 0;
-  for (const int32_t delta : column) ids.push_back(id += static_cast<uint32_t>(delta));
-  if (!ids.empty() && ids.size() != nodes) {
-    AddMalformed(absl::StrCat("graph ", graph, ": nodes and their ranges differ in number"));
-    ids.clear();
-  }
-  return ids;
-}
-
-void TableBuilder::FoldEdges(const Graph& graph, GraphTable& table) {
-  if (graph.surroundings_of() != 0) {
-    // Lost with its chunk: then it is not known what is around.
-    if (graph.surroundings_of() >= tables_.graphs.size()) return;
-    const GraphTable& same = tables_.graphs[graph.surroundings_of()];
-    if (same.id == 0) return;
-    if (same.node_ids.size() != table.node_ids.size()) {
-      AddMalformed(absl::StrCat("graph ", graph.id(), ": is not like graph ", same.id));
-      return;
-    }
-    // A few bytes of a hostile file ask for copies of megabytes.
-    if (memory_bytes_ + SurroundingsBytes(same) > memory_limit_bytes_) {
-      memory_bytes_ = memory_limit_bytes_ + 1;
-      return;
-    }
-    table.other_node_ids = same.other_node_ids;
-    table.other_node_types = same.other_node_types;
-    table.edges_known = same.edges_known;
-    table.edges = same.edges;
+void TableBuilder::TakeSurroundings(uint32_t of, GraphTable& table) {
+  // Lost with its chunk: then it is not known what is around.
+  if (of >= tables_.graphs.size()) return;
+  const GraphTable& same = tables_.graphs[of];
+  if (same.id == 0) return;
+  if (same.node_ids.size() != table.node_ids.size()) {
+    AddMalformed(absl::StrCat("graph ", table.id, ": is not like graph ", same.id));
     return;
   }
-  uint64_t node_id = 0;
-  for (const int64_t delta : graph.other_node_ids()) {
-    table.other_node_ids.push_back(node_id += static_cast<uint64_t>(delta));
+  // A few bytes of a hostile file ask for copies of megabytes.
+  if (memory_bytes_ + SurroundingsBytes(same) > memory_limit_bytes_) {
+    memory_bytes_ = memory_limit_bytes_ + 1;
+    return;
   }
-  table.other_node_types.assign(graph.other_node_types().begin(), graph.other_node_types().end());
-  table.edges_known = graph.edges_known();
-  const size_t nodes = table.node_ids.size() + table.other_node_ids.size();
-  bool malformed = table.other_node_types.size() != table.other_node_ids.size() ||
-                   graph.edge_from_size() != graph.edge_to_size() ||
-                   (graph.edge_data_size() != 0 && graph.edge_data_size() != graph.edge_to_size());
-  GraphTable::Edge edge;
-  for (int i = 0; i < graph.edge_to_size() && !malformed; ++i) {
-    edge.from += static_cast<uint32_t>(graph.edge_from(i));
-    edge.to += static_cast<uint32_t>(graph.edge_to(i));
-    edge.data = graph.edge_data_size() == 0 ? 0 : graph.edge_data(i);
-    malformed = edge.from >= nodes || edge.to >= nodes;
-    table.edges.push_back(edge);
-  }
-  if (!malformed) return;
-  AddMalformed(absl::StrCat("graph ", graph.id(), ": its edges or other nodes contradict each other"));
-  table.other_node_ids.clear();
-  table.other_node_types.clear();
-  table.edges.clear();
-  table.edges_known = false;
+  table.other_node_ids = same.other_node_ids;
+  table.other_node_types = same.other_node_types;
+  table.edges_known = same.edges_known;
+  table.edges = same.edges;
 }
 
 // Measuring needs descriptors, and those take longer to build than a short trace to read.

@@ -50,9 +50,8 @@ class TableBuilder {
   void FoldRollups(Continuation& continuation);
   void AddAsked(const ChunkStatistics& statistics);
   void FoldGraph(const Graph& graph);
-  void FoldEdges(const Graph& graph, GraphTable& table);
-  template <typename Column>
-  std::vector<uint32_t> DecodeRanges(const Column& column, size_t nodes, uint32_t graph);
+  // What is around the kernel nodes of graph `of` is around those of `table`.
+  void TakeSurroundings(uint32_t of, GraphTable& table);
   template <typename Entry>
   void Place(std::vector<Entry>& table, uint64_t& entries, uint32_t id, Entry&& entry,
              const char* table_name);
