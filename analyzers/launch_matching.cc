@@ -5,14 +5,6 @@
 namespace hotproof::analyzers {
 namespace {
 
-// SplitMix64's mixer (Steele, Lea, Flood 2014): makes sums of node positions tell sets apart.
-uint64_t Mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
 uint64_t IdOf(uint64_t id) { return id; }
 uint64_t IdOf(const trace::RecordGroup& group) { return group.correlation_id; }
 
@@ -41,18 +33,7 @@ MatchCounts& At(std::vector<MatchCounts>& devices, uint32_t device) {
 
 }  // namespace
 
-LaunchMatching::LaunchMatching(const TraceIndex& index) : index_(&index) {
-  size_t most_nodes = 1;
-  for (const trace::GraphTable& graph : index.tables().graphs) {
-    most_nodes = std::max(most_nodes, graph.node_sites.size());
-  }
-  has_unknown_node_.resize(index.tables().graphs.size());
-  for (size_t id = 0; id < has_unknown_node_.size(); ++id) {
-    const std::vector<uint32_t>& sites = index.tables().graphs[id].node_sites;
-    has_unknown_node_[id] = std::find(sites.begin(), sites.end(), 0u) != sites.end();
-  }
-  digests_.resize(most_nodes + 1);
-  for (size_t n = 0; n < most_nodes; ++n) digests_[n + 1] = digests_[n] + Mix(n);
+LaunchMatching::LaunchMatching(const TraceIndex& index) : index_(&index), groups_(index) {
   last_recorded_.resize(std::max<size_t>(index.tables().streams.size(), 1));
 }
 
@@ -63,7 +44,9 @@ std::unique_ptr<Analyzer> LaunchMatching::Init() const {
 // Most launches begin and end in one chunk: those are settled here, whatever other chunks hold.
 void LaunchMatching::Fold(const Chunk& chunk) {
   const trace::ChunkRuns& runs = chunk.runs;
-  CountGroups(runs);
+  const LaunchGroups::Unplaced unplaced = groups_.Count(runs);
+  result_.records_without_launch += unplaced.without_launch;
+  result_.records_without_site += unplaced.without_site;
   latest_.assign(last_recorded_.size(), 0);
   latest_anywhere_ = 0;
   listed_.clear();
@@ -100,7 +83,7 @@ void LaunchMatching::SettleAscending(const trace::ChunkRuns& runs) {
   };
   size_t launch = 0, group = 0;
   while (launch < launches && group < groups) {
-    if (const size_t count = EagerTogether(runs, launch, group); count != 0) {
+    if (const size_t count = groups_.EagerTogether(runs, launch, group); count != 0) {
       const uint32_t stream = runs.launch_stream[launch];
       const uint32_t on =
           index_->device_of_stream(stream != 0 ? stream : runs.groups[group].stream);
@@ -121,7 +104,7 @@ void LaunchMatching::SettleAscending(const trace::ChunkRuns& runs) {
     }
     const uint32_t stream = runs.launch_stream[launch];
     if (of.target != runs.launch_target[launch] || groups_[group].untimed != 0 ||
-        !IsComplete(of.target, groups_[group])) {
+        !groups_.IsComplete(of.target, groups_[group])) {
       List(runs, launch++);
       See(runs, group++);
       continue;
@@ -138,32 +121,6 @@ void LaunchMatching::SettleAscending(const trace::ChunkRuns& runs) {
   give();
   while (launch < launches) List(runs, launch++);
   while (group < groups) See(runs, group++);
-}
-
-// How many complete eager launches on one stream begin here: none, or as many as are looked at.
-size_t LaunchMatching::EagerTogether(const trace::ChunkRuns& runs, size_t launch,
-                                     size_t group) const {
-  constexpr size_t kTogether = 8;  // of the 26 behind a decode step three times, and few looks in vain
-  if (launch + kTogether > runs.launch_correlation_id.size() ||
-      group + kTogether > runs.groups.size() || runs.groups[group].target.is_graph()) {
-    return 0;
-  }
-  const uint64_t* const ids = &runs.launch_correlation_id[launch];
-  const trace::Target* const targets = &runs.launch_target[launch];
-  const uint32_t* const streams = &runs.launch_stream[launch];
-  const trace::RecordGroup* const of = &runs.groups[group];
-  const GroupCounts* const counts = &groups_[group];
-  uint64_t other = 0;
-  uint32_t unlike = 0, unknown = 0;
-  for (size_t i = 0; i < kTogether; ++i) {
-    const uint32_t target = targets[i].wire();
-    other |= (ids[i] ^ of[i].correlation_id) | (counts[i].digest ^ digests_[1]);
-    unlike |= (target ^ of[i].target.wire()) | (streams[i] ^ streams[0]) |
-              (of[i].stream ^ of[0].stream) | (counts[i].seen ^ 1) | counts[i].untimed |
-              (target & 1);
-    unknown |= target == 0;
-  }
-  return other == 0 && (unlike | unknown) == 0 ? kTogether : 0;
 }
 
 void LaunchMatching::FoldInOrder(const Chunk& chunk, Analyzer& folded) {
@@ -196,52 +153,11 @@ void LaunchMatching::List(const trace::ChunkRuns& runs, size_t launch) {
 }
 
 void LaunchMatching::See(const trace::ChunkRuns& runs, size_t group) {
-  const GroupCounts& counts = groups_[group];
+  const LaunchGroups::Counts& counts = groups_[group];
   if (counts.seen == 0) return;
   const trace::RecordGroup& of = runs.groups[group];
   seen_.push_back({of.correlation_id, of.target, 0, index_->device_of_stream(of.stream), 0,
                    counts.seen, counts.untimed, counts.digest});
-}
-
-void LaunchMatching::CountGroups(const trace::ChunkRuns& runs) {
-  groups_.assign(runs.groups.size(), {});
-  for (const trace::Run& run : runs.runs) {
-    if (run.own_groups) {
-      for (uint32_t i = 0; i < run.count; ++i) {
-        ++groups_[run.group + i].seen;
-        groups_[run.group + i].digest += digests_[1];
-      }
-      continue;
-    }
-    result_.records_without_site += WithoutSite(run);
-    if (!run.target.is_known()) {
-      result_.records_without_launch += run.count;
-      continue;
-    }
-    GroupCounts& group = groups_[run.group];
-    group.seen += run.count;
-    group.digest += run.target.is_graph() ? digests_[run.node + run.count] - digests_[run.node]
-                                          : run.count * digests_[1];
-  }
-  for (size_t i = 0; i < runs.untimed_group.size(); ++i) {
-    if (runs.untimed_site[i] == 0) ++result_.records_without_site;
-    if (!runs.untimed_target[i].is_known()) {
-      ++result_.records_without_launch;
-      continue;
-    }
-    GroupCounts& group = groups_[runs.untimed_group[i]];
-    ++group.seen;
-    ++group.untimed;
-    group.digest += Mix(runs.untimed_node[i]);
-  }
-}
-
-uint64_t LaunchMatching::WithoutSite(const trace::Run& run) const {
-  if (!run.sites_by_node) return run.site == 0 ? run.count : 0;
-  if (!has_unknown_node_[run.target.id()]) return 0;
-  const uint32_t* const sites =
-      index_->tables().graphs[run.target.id()].node_sites.data() + run.node;
-  return std::count(sites, sites + run.count, 0u);
 }
 
 // Both in the order of their keys; what is of one key becomes one.
@@ -287,13 +203,7 @@ void LaunchMatching::NoteLatest(const std::vector<Open>& launches, std::vector<u
 bool LaunchMatching::IsComplete(const Open& open) const {
   const uint32_t executions = index_->ExecutionsOf(open.target);
   return open.listed > 0 && open.seen == uint64_t{open.listed} * executions &&
-         open.digest == open.listed * digests_[executions];
-}
-
-// Of a launch that was listed once.
-bool LaunchMatching::IsComplete(trace::Target target, const GroupCounts& counts) const {
-  const uint32_t executions = index_->ExecutionsOf(target);
-  return executions != 0 && counts.seen == executions && counts.digest == digests_[executions];
+         open.digest == open.listed * groups_.DigestOf(executions);
 }
 
 void LaunchMatching::CloseComplete(size_t most_open) {
@@ -322,7 +232,7 @@ void LaunchMatching::Close(const Open& open) {
   const uint32_t executions = index_->ExecutionsOf(open.target);
   const uint64_t expected = uint64_t{open.listed} * executions;
   uint64_t recorded = std::min(open.seen, expected);
-  if (open.seen == expected && open.digest != open.listed * digests_[executions]) {
+  if (open.seen == expected && open.digest != open.listed * groups_.DigestOf(executions)) {
     // As many records as nodes, but not one of each: at least one twice and one not at all.
     --recorded;
   }
@@ -396,7 +306,7 @@ void LaunchMatching::TakeRotatedOut(uint64_t& unlisted) {
     open.seen += there;
     records -= there;
     if (open.seen == expected)
-      open.digest = open.listed * digests_[index_->ExecutionsOf(open.target)];
+      open.digest = open.listed * groups_.DigestOf(index_->ExecutionsOf(open.target));
   }
   counts.surplus = records;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzers/analyzer.h"
+#include "analyzers/launch_groups.h"
 #include "analyzers/trace_index.h"
 
 namespace hotproof::analyzers {
@@ -59,20 +60,11 @@ class LaunchMatching : public Analyzer {
         listed;  // launch entries seen: 1, or more for one call that launches on several devices
     uint64_t seen;
     uint64_t untimed;
-    uint64_t digest;  // sum over the seen nodes; tells a duplicate from a missing one
+    uint64_t digest;  // LaunchGroups::Counts'
   };
-  // Of one of a chunk's groups.
-  struct GroupCounts {
-    uint64_t digest = 0;
-    uint32_t seen = 0, untimed = 0;
-  };
-  void CountGroups(const trace::ChunkRuns& runs);
-  bool IsComplete(trace::Target target, const GroupCounts& counts) const;
   void SettleAscending(const trace::ChunkRuns& runs);
-  size_t EagerTogether(const trace::ChunkRuns& runs, size_t launch, size_t group) const;
   void List(const trace::ChunkRuns& runs, size_t launch);
   void See(const trace::ChunkRuns& runs, size_t group);
-  uint64_t WithoutSite(const trace::Run& run) const;
   static void MergeSorted(const std::vector<Open>& older, const std::vector<Open>& newer,
                           std::vector<Open>& merged);
   static void NoteLatest(const std::vector<Open>& launches, std::vector<uint64_t>& by_stream,
@@ -83,11 +75,9 @@ class LaunchMatching : public Analyzer {
   void Close(const Open& open);
 
   const TraceIndex* index_;
-  std::vector<uint64_t> digests_;       // of the nodes [0, n)
-  std::vector<char> has_unknown_node_;  // by graph id
+  LaunchGroups groups_;     // of the chunk it took last
   std::vector<Open> open_;  // by Key; a worker's: what is left open of the chunk it took last
   std::vector<Open> listed_, seen_, scratch_;
-  std::vector<GroupCounts> groups_;
   // Of that chunk:
   std::vector<uint64_t> latest_;
   uint64_t latest_anywhere_ = 0;
