@@ -1,11 +1,9 @@
 #include "cupti_tracer/core/session.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -35,7 +33,9 @@ Session::Session(Config config, std::string chained_injection)
       driver_(Driver::Load()),
       start_realtime_ns_(RealtimeNs()),
       collection_(std::make_unique<Collection>(config_.out_directory, TraceFileStem(process_),
-                                               cupti_, driver_, pool_)) {
+                                               cupti_, driver_, pool_)),
+      flush_thread_(config_.flush_period_ms, {.begin = [this] { AddDevices(); },
+                                              .flush = [this](bool last) { FlushOnce(last); }}) {
   if (fstat(STDERR_FILENO, &first_stderr_) != 0) first_stderr_ = {};
 }
 
@@ -163,23 +163,11 @@ void Session::BeginCounting() {
     has_context_.store(true, std::memory_order_release);
   }
   // One thread comes here; no lock of ours is held across what follows.
-  if (StartFlushThread()) {
+  if (flush_thread_.Start()) {
     EnableTiming();
   } else {
     AddProblem(ProblemKind::kCuptiError, "the flush thread could not be started: nothing is timed");
   }
-}
-
-bool Session::StartFlushThread() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for our thread
-  pthread_t thread;
-  const bool started = pthread_create(&thread, nullptr, &Session::FlushThread, this) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (started) pthread_detach(thread);
-  thread_running_.store(started);
-  return started;
 }
 
 void Session::WriteHeader() {
@@ -273,29 +261,6 @@ void Session::OnCollectionEnded(const std::string& why) {
   file.FlushTablesLocked();
 }
 
-void* Session::FlushThread(void* session) {
-  pthread_setname_np(pthread_self(), "hotproof");
-  static_cast<Session*>(session)->FlushLoop();
-  return nullptr;
-}
-
-void Session::FlushLoop() {
-  Guarded([this] { AddDevices(); });
-  std::unique_lock lock(flush_mutex_);
-  while (!stop_requested_) {
-    flush_wake_.wait_for(lock, std::chrono::milliseconds(config_.flush_period_ms));
-    if (stop_requested_) break;
-    lock.unlock();
-    Guarded([this] { FlushOnce(/*last=*/false); });
-    lock.lock();
-  }
-  lock.unlock();
-  Guarded([this] { FlushOnce(/*last=*/true); });
-  lock.lock();
-  stopped_ = true;
-  flush_wake_.notify_all();
-}
-
 void Session::FlushOnce(bool last) {
   Collection& collection = *collection_;
   // Before records are asked for: they are thrown away while the disk takes nothing.
@@ -354,24 +319,11 @@ void Session::AtExit() {
 
 void Session::Finish(const char* reason) {
   const uint64_t deadline_ns = MonotonicNs() + uint64_t{kExitDeadlineMs} * 1000000;
-  // This may be a signal handler's exit() on a thread that holds the lock: only ever try.
-  const auto lock_in_time = [&](std::mutex& mutex) {
-    std::unique_lock lock(mutex, std::defer_lock);
-    while (!lock.try_lock() && MonotonicNs() < deadline_ns) usleep(1000);
-    return lock;
-  };
-  bool flushed = last_flush_ok_.load();
-  if (thread_running_.load()) {
-    std::unique_lock lock = lock_in_time(flush_mutex_);
-    if (!lock.owns_lock()) return;
-    stop_requested_ = true;
-    flush_wake_.notify_all();
-    const bool stopped = flush_wake_.wait_for(lock, std::chrono::milliseconds(kExitDeadlineMs),
-                                              [this] { return stopped_; });
-    flushed = stopped && last_flush_ok_.load();
-  }
+  const FlushThread::LastFlush last = flush_thread_.Stop(deadline_ns);
+  if (last == FlushThread::LastFlush::kNotAsked) return;
+  const bool flushed = last == FlushThread::LastFlush::kDone && last_flush_ok_.load();
   Collection& collection = *collection_;
-  std::unique_lock lock = lock_in_time(collection.file.mutex());
+  std::unique_lock lock = LockBy(collection.file.mutex(), deadline_ns);
   if (!lock.owns_lock()) return;  // no footer: readers call the end unfinished
   trace::Writer* writer = collection.file.writer_locked();
   if (writer == nullptr) return;

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +13,7 @@
 #include "cupti_tracer/core/buffers.h"
 #include "cupti_tracer/core/config.h"
 #include "cupti_tracer/core/cupti_api.h"
+#include "cupti_tracer/core/flush_thread.h"
 #include "cupti_tracer/core/launch_table.h"
 #include "cupti_tracer/core/process_info.h"
 #include "cupti_tracer/core/records.h"
@@ -84,13 +84,10 @@ class Session {
   void EnableCallbacks();
   void WriteHeader();
   void BeginCounting();
-  bool StartFlushThread();
   void EnableTiming();
   void EnableOperations(trace::HeaderEntry& header);
   void DisableOperations();
   void AddDevices();
-  static void* FlushThread(void* session);
-  void FlushLoop();
   void FlushOnce(bool last);
   void Finish(const char* reason);
   static void AtExit();
@@ -121,11 +118,8 @@ class Session {
   std::vector<CUpti_ActivityKind> operation_kinds_;
   std::atomic<bool> said_{false};
 
-  // The flush thread.
-  std::mutex flush_mutex_;
-  std::condition_variable flush_wake_;
-  bool stop_requested_ = false, stopped_ = false;
-  std::atomic<bool> thread_running_{false};
+  FlushThread flush_thread_;
+  // The flush thread's.
   std::atomic<bool> last_flush_ok_{true};
   uint64_t lost_work_reported_ = 0;
   uint64_t last_tick_ns_ = 0, last_tick_bytes_ = 0;
