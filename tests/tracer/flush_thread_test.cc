@@ -28,28 +28,29 @@ FlushThread& Make(unsigned period_ms, FlushThread::Work work) {
 }
 
 TEST(FlushThread, BeginsFlushesAndFlushesALastTime) {
-  static std::string calls;
-  static std::promise<void> third;
-  FlushThread& thread = Make(1, {.begin = [] { calls += "b"; },
+  auto calls = std::make_shared<std::string>();
+  auto third = std::make_shared<std::promise<void>>();
+  FlushThread& thread = Make(1, {.begin = [=] { *calls += "b"; },
                                  .flush =
-                                     [](bool last) {
-                                       calls += last ? "L" : "f";
-                                       if (calls == "bfff") third.set_value();
+                                     [=](bool last) {
+                                       *calls += last ? "L" : "f";
+                                       if (*calls == "bfff") third->set_value();
                                      }});
   ASSERT_TRUE(thread.Start());
-  third.get_future().wait();
+  third->get_future().wait();
   EXPECT_EQ(thread.Stop(In(kLong)), FlushThread::LastFlush::kDone);
-  EXPECT_EQ(calls.substr(0, 4), "bfff");
-  EXPECT_EQ(calls.find('L'), calls.size() - 1) << calls;
+  EXPECT_EQ(calls->substr(0, 4), "bfff");
+  EXPECT_EQ(calls->find('L'), calls->size() - 1) << *calls;
 }
 
 TEST(FlushThread, APeriodDoesNotDelayTheEnd) {
-  static std::string calls;
-  FlushThread& thread = Make(3600 * 1000, {.begin = [] { calls += "b"; },
-                                           .flush = [](bool last) { calls += last ? "L" : "f"; }});
+  auto calls = std::make_shared<std::string>();
+  FlushThread& thread = Make(
+      3600 * 1000,
+      {.begin = [=] { *calls += "b"; }, .flush = [=](bool last) { *calls += last ? "L" : "f"; }});
   ASSERT_TRUE(thread.Start());
   EXPECT_EQ(thread.Stop(In(kLong)), FlushThread::LastFlush::kDone);
-  EXPECT_EQ(calls, "bL");
+  EXPECT_EQ(*calls, "bL");
 }
 
 TEST(FlushThread, WithoutAThreadThereIsNothingToWaitFor) {
@@ -59,9 +60,9 @@ TEST(FlushThread, WithoutAThreadThereIsNothingToWaitFor) {
 
 // The GPU is still working: the process ends without it.
 TEST(FlushThread, AFlushThatDoesNotReturnIsNotWaitedForBeyondTheDeadline) {
-  static std::promise<void> may_return;
-  static std::shared_future<void> returns = may_return.get_future().share();
-  FlushThread& thread = Make(1, {.begin = [] {}, .flush = [](bool) { returns.wait(); }});
+  std::promise<void> may_return;
+  const std::shared_future<void> returns = may_return.get_future().share();
+  FlushThread& thread = Make(1, {.begin = [] {}, .flush = [returns](bool) { returns.wait(); }});
   ASSERT_TRUE(thread.Start());
   EXPECT_EQ(thread.Stop(In(20)), FlushThread::LastFlush::kNotInTime);
   may_return.set_value();
