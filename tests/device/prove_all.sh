@@ -103,20 +103,23 @@ do_differential() {
   local torch=0 ran_well=1
   python3 -c 'import torch' 2>/dev/null && torch=1
   WITH_TORCH=$torch bash "$device/differential/run_differential.sh" "$bin" "$work/differential" || ran_well=
-  # Comparing needs protobuf and zstandard; without them the logs are compared elsewhere.
-  if python3 -c 'import google.protobuf, zstandard' 2>/dev/null; then
+  # Comparing needs xxhash and zstandard; without them the logs are compared elsewhere.
+  if python3 -c 'import xxhash, zstandard' 2>/dev/null; then
     { bash "$device/about.sh" "$bin" "run_differential.sh BIN OUT; differential.py OUT/X/traces OUT/X/logs for each X"
     for run in "$work"/differential/*/; do
       basename "$run"
       python3 "$device/differential/differential.py" "$run/traces" "$run/logs" || echo "NOT EQUAL: $run"
-    done; } 2>&1 | tee "$out/differential.txt"
+    done
+    echo "edges.py --all OUT TRANSCRIPTS (docs/measurements/transcripts)"
+    python3 "$device/differential/edges.py" --all "$work/differential" \
+      "$root/docs/measurements/transcripts/h200-cupti-13.0.tar.xz" || echo "NOT EQUAL: edges of graphs"; } 2>&1 | tee "$out/differential.txt"
     local runs
     runs=$(ls "$work/differential" | wc -l)
-    echo "$runs runs compared, $(grep -c '^NOT EQUAL' "$out/differential.txt") not equal"
+    echo "$runs runs compared, and edges of their graphs, $(grep -c '^NOT EQUAL' "$out/differential.txt") not equal"
     [ -n "$ran_well" ] && [ "$runs" -gt 0 ] && ! grep -q '^NOT EQUAL' "$out/differential.txt"
   else
     tar -cJf "$out/differential.tar.xz" -C "$work" differential
-    echo "$(ls "$work/differential" | wc -l) runs, to be compared by differential.py"
+    echo "$(ls "$work/differential" | wc -l) runs, to be compared by differential.py and edges.py"
     [ -n "$ran_well" ]
   fi
 }
@@ -186,7 +189,7 @@ step self_count 240 "asked = counted on the device = expected = recorded, 12,000
 step rare 120 "several devices, late attributes, graphs in captures, device launches"
 step vllm_deepgemm 520 "re-record the DeepGEMM example: COMPLETE"
 step live 60 "the demo's live part"
-step differential 240 "every record against the raw buffers"
+step differential 240 "every record against the raw buffers, edges of graphs against what CUPTI said"
 step vllm_default 300 "re-record the default example"
 step vllm_cutlass 520 "record the CUTLASS example"
 step shapes 330 "each library at random shapes: every shape as asked"

@@ -8,17 +8,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "..", "trace"), os.path.join(HERE, "..", "forwarding_cupti")]
 import records  # noqa: E402
 from second_reader_test import interpreter  # noqa: E402
-
-
-# Scenarios of the probe whose graphs have edges.
-EDGES = ("capture", "byhand", "memory", "forkjoin", "graphs", "update", "pdl", "graphthreads")
 
 
 def first_of_kind(log_path, kind):
@@ -55,17 +50,19 @@ def main():
             bad += subprocess.run(differential + [run + "/traces", run + "/logs"]).returncode != 0
         if bad:
             sys.exit(f"{bad} runs differ")
-        # Edges, against the transcript of the same scenario on an H200; then against another one's.
-        with tarfile.open(os.path.join(HERE, "..", "..", "..", "docs", "measurements", "transcripts",
-                                       "h200-cupti-13.0.tar.xz")) as tar:
-            tar.extractall(os.path.join(folder, "transcripts"))  # an archive of our own
-        edges = [python, os.path.join(HERE, "edges.py")]
-        for scenario, recorded, expected in [(name, name, 0) for name in EDGES] + [("forkjoin", "byhand", 1)]:
-            transcript, = glob.glob(os.path.join(folder, "transcripts", recorded + ".*.jsonl"))
-            done = subprocess.run(edges + [os.path.join(out, scenario, "traces"), transcript],
-                                  capture_output=True, text=True)
+        # Edges, against the transcript of the same scenario on an H200; then of another run, and of none.
+        archive = os.path.join(HERE, "..", "..", "..", "docs", "measurements", "transcripts", "h200-cupti-13.0.tar.xz")
+        edges = [python, os.path.join(HERE, "edges.py"), "--all"]
+        swapped = os.path.join(folder, "swapped")
+        shutil.copytree(out, swapped)
+        for scenario, to in ("forkjoin", "kept"), ("byhand", "forkjoin"), ("kept", "byhand"):
+            os.rename(os.path.join(swapped, scenario), os.path.join(swapped, to))
+        lacking = shutil.copytree(out, os.path.join(folder, "lacking"))
+        shutil.rmtree(os.path.join(lacking, "pdl"))
+        for runs_of, expected in (out, 0), (swapped, 1), (lacking, 1):
+            done = subprocess.run(edges + [runs_of, archive], capture_output=True, text=True)
             if done.returncode != expected:
-                sys.exit(f"edges of {scenario} by {recorded}: {done.stdout}{done.stderr}")
+                sys.exit(f"edges of {runs_of}: {done.returncode}\n{done.stdout}{done.stderr}")
         # The comparison can fail: one byte of one record's grid, then a launch that the trace has not.
         run = os.path.join(out, "capture")
         raw = glob.glob(run + "/logs/*.raw")[0]

@@ -1,13 +1,16 @@
-"""edges.py TRACES TRANSCRIPT.jsonl: what depends on what in each executable graph of a trace is what CUPTI said of it.
+"""edges.py TRACES TRANSCRIPT.jsonl | edges.py --all RUNS TRANSCRIPTS.tar.xz: what depends on what in each executable graph of a trace is what CUPTI said of it.
 
 TRACES is the folder of a run of one of the probe's scenarios under the tracer; the transcript is of the same scenario
 under the bare client (docs/measurements/transcripts), which asks for CUPTI's callbacks about dependencies: the
 tracer does not, and asks the driver for the edges instead. Ids are the same in both runs. A graph with child or conditional
-nodes is not compared: the driver takes those apart. Exit code 0: equal, at least one graph compared; 1: not; 2: usage.
+nodes is not compared: the driver takes those apart. --all: of each of SCENARIOS, in RUNS/<scenario>/traces as run_differential.sh
+leaves them. Exit code 0: equal, at least one graph compared (of each); 1: not; 2: usage.
 """
 import glob
 import os
 import sys
+import tarfile
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "forwarding_cupti"), os.path.join(HERE, "..", "..", "trace")]
@@ -17,6 +20,8 @@ import second_reader_graphs  # noqa: E402
 import second_reader_rotation  # noqa: E402
 
 CREATE_STARTING, NODE_DESTROYED, DEPENDENCY_CREATED, DEPENDENCY_DESTROYED, EXEC_CREATED, NODE_CLONED = 12, 14, 15, 16, 18, 20
+# Scenarios of the probe whose graphs have edges.
+SCENARIOS = ("capture", "byhand", "memory", "forkjoin", "graphs", "update", "pdl", "graphthreads")
 TAKEN_APART = {4, 13}  # CU_GRAPH_NODE_TYPE_GRAPH, _CONDITIONAL
 
 
@@ -46,13 +51,11 @@ def edges_by_exec(log):
     return execs
 
 
-def main():
-    if len(sys.argv) != 3:
-        print(__doc__, file=sys.stderr)
-        return 2
-    expected = edges_by_exec(records.Log(sys.argv[2]))
+def compare(traces, transcript):
+    """Prints what differs and how much was compared; whether all is equal and something was."""
+    expected = edges_by_exec(records.Log(transcript))
     compared = edge_count = wrong = 0
-    for path in sorted(glob.glob(os.path.join(sys.argv[1], "*.hpt"))):
+    for path in sorted(glob.glob(os.path.join(traces, "*.hpt"))):
         graphs = second_reader_rotation.Trace(path).tables["graphs"]
         for graph in second_reader_graphs.all_decoded(graphs).values():
             of = graphs[graph["id"]]
@@ -70,7 +73,27 @@ def main():
                 print(f"exec {of['exec_graph_id']}: only CUPTI says {sorted(want - kept)[:3]}, only the trace "
                       f"{sorted(kept - want)[:3]}")
     print(f"edges of {compared} graphs, {edge_count} of them: {'equal' if not wrong else f'{wrong} graphs differ'}")
-    return 0 if compared and not wrong else 1
+    return compared > 0 and not wrong
+
+
+def compare_all(runs, archive):
+    equal = True
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(archive) as tar:
+        tar.extractall(folder)  # an archive of our own
+        for scenario in SCENARIOS:
+            print(f"{scenario}: ", end="", flush=True)
+            transcript, = glob.glob(os.path.join(folder, scenario + ".*.jsonl"))
+            equal &= compare(os.path.join(runs, scenario, "traces"), transcript)
+    return equal
+
+
+def main():
+    if len(sys.argv) == 4 and sys.argv[1] == "--all":
+        return 0 if compare_all(*sys.argv[2:]) else 1
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    return 0 if compare(*sys.argv[1:]) else 1
 
 
 if __name__ == "__main__":
