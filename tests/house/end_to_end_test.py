@@ -42,6 +42,14 @@ def launch(times):
 '''
 
 
+def wait_for(condition, what, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds} s for {what}")
+        time.sleep(0.05)
+
+
 class EndToEnd(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="hotproof-e2e-")
@@ -64,6 +72,17 @@ class EndToEnd(unittest.TestCase):
 
     def manifest(self):
         return json.loads((self.out / "hotproof-manifest.json").read_text())
+
+    def until_manifest(self, condition):
+        """Lines of a program that goes on when `condition` holds of the manifest's `processes`, or after a minute."""
+        return f"""
+import json, os, time
+def shown():
+    processes = json.load(open({str(self.out / "hotproof-manifest.json")!r})).get("processes", ())
+    return {condition}
+deadline = time.monotonic() + 60
+while not shown() and time.monotonic() < deadline: time.sleep(0.02)
+"""
 
     def test_what_ran_is_reported_and_the_program_notices_nothing(self):
         alone = subprocess.run([LIVE, str(FORWARDS)], capture_output=True, text=True, env=self.environment)
@@ -151,16 +170,12 @@ assert open(path, "rb").read() == data, "its file was written to"
 
     def test_a_process_that_could_not_write_a_trace_leaves_never_open(self):
         """It starts CUDA and stays until the manifest names it."""
-        program = f"""
-import ctypes, json, os, time
+        program = """
+import ctypes
 cuda, device, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.c_void_p()
 cuda.cuInit(0), cuda.cuDeviceGet(ctypes.byref(device), 0)
 cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
-def named():
-    return any(p["pid"] == os.getpid() and p["gpu"] for p in json.load(open({str(self.out / "hotproof-manifest.json")!r})).get("processes", ()))
-deadline = time.monotonic() + 60
-while not named() and time.monotonic() < deadline: time.sleep(0.02)
-"""
+""" + self.until_manifest('any(p["pid"] == os.getpid() and p["gpu"] for p in processes)')
         done = self.trace("env", "HOTPROOF_OUT=/proc/none", sys.executable, "-c", program)
         self.assertIn("the process runs on untraced", done.stderr)
         self.assertIn("GPU processes without a trace: ", done.stderr)
@@ -172,7 +187,8 @@ while not named() and time.monotonic() < deadline: time.sleep(0.02)
         words = ["unshare", "-pf"] if os.geteuid() == 0 else ["unshare", "-rpf"]
         if subprocess.run([*words, "true"], capture_output=True).returncode:
             self.skipTest("needs the right to make a pid namespace")
-        namespaced = shlex.join([*words, sys.executable, "-c", LAUNCHER + "import time; launch(5), time.sleep(0.3)"])
+        both_seen = self.until_manifest('sum(p["gpu"] and p.get("namespacePid") == 1 for p in processes) == 2')
+        namespaced = shlex.join([*words, sys.executable, "-c", LAUNCHER + "launch(5)" + both_seen])
         done = self.trace("sh", "-c", f"{namespaced} & {namespaced} & wait")
         self.assertIn("2 traces in", done.stderr)
         self.assertNotIn("without a trace", done.stderr)
@@ -197,9 +213,9 @@ launch(2)
 os.kill(os.getpid(), signal.SIGKILL)
 """], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            while not first.exists() and run.poll() is None:
-                time.sleep(0.02)
-            time.sleep(0.6)  # its first launches are in the file
+            so_far = ("--kernel", "k_one", "--kind", "any", "--phase", "all", "--min-launches", 5, "--processes", "any")
+            wait_for(lambda: run.poll() is not None or (first.exists() and self.verdict(*so_far).returncode == PASS),
+                     "its first launches to be in the file")
             copies = [pathlib.Path(self.folder.name, name) for name in ("copy", "without manifest")]
             for copy in copies:
                 shutil.copytree(self.out, copy)
@@ -215,8 +231,7 @@ os.kill(os.getpid(), signal.SIGKILL)
                 self.assertEqual(self.hotproof("assert", folder, *select, "--launches", 5).returncode, INCONCLUSIVE)
                 self.assertEqual(self.hotproof("assert", folder, *select, "--launches", 5, "--processes", "sum").returncode,
                                  INCONCLUSIVE)
-                self.assertEqual(self.hotproof("assert", folder, *select, "--min-launches", 5, "--processes",
-                                               "any").returncode, PASS)
+                self.assertEqual(self.hotproof("assert", folder, *so_far).returncode, PASS)
         self.assertEqual(self.verdict(*select, "--launches", 7).returncode, PASS)
         (self.out / "hotproof-manifest.json").unlink()
         self.assertEqual(self.verdict(*select, "--launches", 7).returncode, PASS)  # where it was written
@@ -256,12 +271,14 @@ while not os.path.exists({str(end)!r}): time.sleep(0.02)
         words = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
         if subprocess.run([*words, "sh", "-c", "mount -t tmpfs none /dev"], capture_output=True).returncode:
             self.skipTest("needs the right to mount in a namespace of its own")
-        script = (f"{LIVE} {FORWARDS} >/dev/null; "
-                  "env -u LD_PRELOAD -u CUDA_INJECTION64_PATH sh -c 'exec 9</dev/nvidia-uvm; sleep 0.5; :'")
+        untraced = "uvm = open('/dev/nvidia-uvm')" + self.until_manifest(
+            'any(p["pid"] == os.getpid() and p["gpu"] for p in processes)')
+        script = (f"{shlex.quote(LIVE)} {FORWARDS} >/dev/null; "
+                  "env -u LD_PRELOAD -u CUDA_INJECTION64_PATH " + shlex.join([sys.executable, "-c", untraced]))
         done = subprocess.run(
             [*words, "sh", "-c", 'mount -t tmpfs none /dev && : >/dev/null && : >/dev/nvidia-uvm && exec "$@"', "sh",
              HOTPROOF, "run", "-o", self.out, "--", "sh", "-c", script],
-            capture_output=True, text=True, timeout=60, env=self.environment)
+            capture_output=True, text=True, timeout=120, env=self.environment)
         self.assertEqual(done.returncode, 0, done)
         self.assertIn("GPU processes without a trace: ", done.stderr)
         self.assertEqual(self.verdict("--kernel", "custom_gemm", "--max-launches", 0).returncode, INCONCLUSIVE)
