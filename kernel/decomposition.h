@@ -5,11 +5,10 @@
 // all of K. K is cut into `segments` parts, whose sums are added two by two and the pairs in K
 // order: (s0 + s1) + (s2 + s3) + ... Where K is cut depends on N, K and the GPU, never on M: that
 // makes results batch-invariant. Who computes a segment may depend on M, it changes no bit:
-//   few tokens   small tiles, a CTA computes all segments of its tiles: nothing is exchanged
-//   more tokens  where K has segments, tiles of 128 rows, so that fewer CTAs fetch the same tokens.
+//   to 64 tokens where K has segments, tiles of 128 rows, so that few CTAs fetch the same tokens.
 //                Each pair of a tile's segments is a CTA's, the last one adds ('shared')
-//   most tokens  where K is short and exchanging sums would cost more, small tiles again: a CTA
-//                computes all segments of one for half of the tokens
+//   more tokens  where K is short and exchanging sums would cost more, small tiles: a CTA computes
+//                all segments of one for half of the tokens
 // More than 32 tokens are for another kernel ('many').
 #ifndef HOTPROOF_KERNEL_DECOMPOSITION_H_
 #define HOTPROOF_KERNEL_DECOMPOSITION_H_
@@ -53,7 +52,6 @@ struct Decomposition {
   int tiles_per_cta;  // 1 when shared
   bool shared;        // a CTA computes a pair of segments of one tile, else all of its tiles
   bool many;          // for the kernel of many_tokens.cuh
-  bool halves;        // the two consumer warpgroups divide a tile's segments, not its rows
   int token_tiles;    // 1, or 2: a CTA has kTokenTile of the tokens
 
   // Segment s is K blocks [cut(s), cut(s + 1)).
@@ -100,10 +98,16 @@ struct Decomposition {
   }
 };
 
-// How a tile's groups are divided among the two consumer warpgroups when they don't divide K.
+// How a tile's groups are divided among the two consumer warpgroups.
 HOTPROOF_HOST_DEVICE constexpr int groups_of_warpgroup(int tile_groups, int warpgroup) {
   const int first = tile_groups <= kWgmmaGroups ? tile_groups : ceil_div(tile_groups, 2);
   return warpgroup == 0 ? first : tile_groups - first;
+}
+
+// Consumer warps that read a stage.
+constexpr int consumer_warps(const Decomposition& work) {
+  const bool one = work.many ? work.token_tiles > 1 : groups_of_warpgroup(work.tile_groups, 1) == 0;
+  return one ? 4 : 8;
 }
 
 // Twice as many parts of K as CTAs can work on each 128 rows at a time. No M here.
@@ -118,7 +122,6 @@ constexpr void set_tiles(Decomposition* d, int tile_groups, bool shared, int sm_
   d->tile_groups = tile_groups;
   d->tiles = ceil_div(d->groups, tile_groups);
   d->shared = shared && d->segments > 1;
-  d->halves = !d->shared && !d->many && d->segments > 1 && tile_groups <= kWgmmaGroups;
   d->tiles_per_cta = d->shared ? 1 : ceil_div(d->tiles, sm_count);
 }
 
@@ -131,14 +134,12 @@ constexpr bool cut_tokens(Decomposition* d, int m, int sm_count) {
   return true;
 }
 
-// `most_whole`: the most rows of A, at most kMostFewTokens, with which tiles are not shared, where
-// they can be. Not shared, tiles are small and want stages of 4 K blocks.
-constexpr Decomposition decompose(int m, int most_whole, int n, int k, int sm_count) {
-  Decomposition d{ceil_div(n, kGroup), ceil_div(k, kBlockK), 1, 1, 1, 1, false, false, false, 1};
+constexpr Decomposition decompose(int m, int n, int k, int sm_count) {
+  Decomposition d{ceil_div(n, kGroup), ceil_div(k, kBlockK), 1, 1, 1, 1, false, false, 1};
   d.segments = segments_for(d.groups, d.k_blocks, sm_count);
   d.many = m > kMostFewTokens;
   const bool cheap_to_share = m <= kMostSharedTokens || d.k_blocks >= kLongBlocks;
-  if (d.segments > 1 && cheap_to_share && (m > most_whole || !d.cuts_fit(4))) {
+  if (d.segments > 1 && cheap_to_share) {
     set_tiles(&d, smaller(kFullTileGroups, d.groups), true, sm_count);
   } else if (!cut_tokens(&d, m, sm_count)) {
     const int even = ceil_div(d.groups, sm_count);

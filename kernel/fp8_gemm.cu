@@ -49,12 +49,9 @@ int m_tile_for(int m) {
   return 128;
 }
 
-// Most rows of A with which every CTA reads its tiles' whole K: with more, and with bf16, small
-// tiles make too much traffic of tokens between L2 and multiprocessors.
-constexpr int kMostWhole = 16;
-constexpr int kMostWholeQuantised = 0;
-// What a multiprocessor needs on its way to keep the memory busy; more only makes queues longer.
-constexpr int kWindowBytes = 40 << 10;
+// What a multiprocessor needs on its way to keep the memory busy. More makes queues longer, in
+// which tokens wait too when a CTA begins; with more than one tile that counts for less.
+constexpr int kWindowBytes = 40 << 10, kLongWindowBytes = 72 << 10;
 // What of the tokens is kept ready beside the weights: with many tokens they
 // are half of all that a multiprocessor reads.
 constexpr int token_bytes(const Decomposition& work, int m_tile) {
@@ -62,11 +59,10 @@ constexpr int token_bytes(const Decomposition& work, int m_tile) {
   if (work.token_tiles > 1) return 96 << 10;
   return (m_tile <= 64 ? 48 : work.tile_groups <= kWgmmaGroups ? 128 : 96) << 10;
 }
-constexpr int kMaxStages = 32;       // a warp sets up a ring's barriers, one stage a lane
-constexpr int kMaxTokenStages = 30;  // and allowed with halves
-constexpr int kMinStages = 2;
+constexpr int kMaxStages = 32;  // of either ring
 
-RingPlan rings_for(const Decomposition& work, int m_tile, bool ragged, const Tuning& tuning) {
+RingPlan rings_for(const Decomposition& work, int m_tile, bool quantise, bool ragged,
+                   const Tuning& tuning) {
   RingPlan ring = {};
   const bool many = work.many;
   const bool small_tile = work.tile_groups <= (many ? kFullTileGroups : 6);
@@ -83,15 +79,17 @@ RingPlan rings_for(const Decomposition& work, int m_tile, bool ragged, const Tun
   ring.token_stages = tuning.token_stages > 0
                           ? tuning.token_stages
                           : std::min(token_bytes(work, m_tile) / token_stage, per_tile);
-  ring.token_stages = std::min(
-      token_ring_stages(std::min(ring.token_stages, kMaxStages), work.halves), kMaxTokenStages);
+  ring.token_stages = std::clamp(ring.token_stages, kFewestTokenStages, kMaxStages);
   const int stage = work.tile_groups * ring.stage_blocks * kAtomBytes;
   ring.stages = tuning.stages > 0     ? tuning.stages
                 : tuning.ring_kib > 0 ? tuning.ring_kib * 1024 / stage
                                       : kMaxStages;
-  ring.stages = weight_ring_stages(std::min(ring.stages, kMaxStages), work.halves);
-  const int window = tuning.window_kib > 0 ? tuning.window_kib << 10 : kWindowBytes;
-  ring.window = std::max(kMinStages, ceil_div(window, stage));
+  ring.stages = std::clamp(ring.stages, kFewestWeightStages, kMaxStages);
+  const bool is_long = !many && !quantise && work.tiles_per_cta > 1;
+  const int window = tuning.window_kib > 0 ? tuning.window_kib << 10
+                     : is_long             ? kLongWindowBytes
+                                           : kWindowBytes;
+  ring.window = std::max(kFewestWeightStages, ceil_div(window, stage));
   return ring;
 }
 
@@ -103,7 +101,7 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
     return HOTPROOF_UNSUPPORTED_SHAPE;
   }
   Decomposition& work = plan->work;
-  work = decompose(m, quantise ? kMostWholeQuantised : kMostWhole, n, k, device.sm_count);
+  work = decompose(m, n, k, device.sm_count);
   if (!work.many && (tuning.tile_groups > 0 || tuning.shared >= 0)) {
     const bool shared = work.segments > 1 && (tuning.shared >= 0 ? tuning.shared > 0 : work.shared);
     const int tile_groups = tuning.tile_groups > 0 ? tuning.tile_groups
@@ -119,10 +117,9 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
 
   const int budget = std::min(device.smem_per_sm - device.smem_reserved, device.smem_per_block);
   RingPlan& ring = plan->ring;
-  ring = rings_for(work, plan->m_tile, k % kBlockK != 0, tuning);
+  ring = rings_for(work, plan->m_tile, quantise, k % kBlockK != 0, tuning);
   const auto smem = [&] { return SmemLayout(work, ring, plan->m_tile).total; };
-  const int pace = work.halves ? 2 : 1;  // stage_walk.h says why
-  while (ring.stages - pace >= kMinStages && smem() > budget) ring.stages -= pace;
+  while (ring.stages > kFewestWeightStages && smem() > budget) --ring.stages;
   if (smem() > budget) return HOTPROOF_UNSUPPORTED_SHAPE;
   ring.window = std::min(ring.window, ring.stages);
   plan->smem_bytes = smem();
@@ -141,6 +138,14 @@ template <bool kQuantise>
 KernelFunction kernel_for(int m_tile, Mutation mutation) {
   constexpr Mutation kNone = Mutation::kNone;
 #ifdef HOTPROOF_MUTATIONS
+  if (mutation != kNone && m_tile == 8 && kQuantise) {
+    if (mutation == Mutation::kReadOnly) {
+      return sm90_fp8_gemm_1x128_128x128<8, true, Mutation::kReadOnly>;
+    }
+    if (mutation == Mutation::kTimed) {
+      return sm90_fp8_gemm_1x128_128x128<8, true, Mutation::kTimed>;
+    }
+  }
   if (mutation != kNone && m_tile == 8 && !kQuantise) {
     switch (mutation) {
       case Mutation::kNone:
@@ -231,6 +236,7 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
   if (tuning.never_wait) p.flags |= kNeverWait;
   const bool ragged = args.k % kBlockK != 0;
   if (ragged) p.flags |= kRaggedK;
+  p.first = FirstLoads(p.work, p.ring, p.layout, ragged);
   if (args.a_scale_stride_m == 1 && args.a_scale_stride_k % 4 == 0 && args.m % 4 == 0 &&
       aligned(args.a_scale, 16)) {
     p.flags |= kBulkScales;
@@ -249,6 +255,7 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
   p.ldd = args.ldd;
   uint8_t* workspace = static_cast<uint8_t*>(args.workspace);
   p.tickets = reinterpret_cast<int*>(workspace);
+  p.slots = reinterpret_cast<uint4*>(workspace + kTicketBytes);
   p.partials = reinterpret_cast<float*>(workspace + kControlBytes);
 #ifdef HOTPROOF_COUNT_LAUNCHES
   void* counter = nullptr;
@@ -261,7 +268,8 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
   const WeightMatrix weights = {
       args.b, args.k,   args.n, args.ldb, plan.ring.stage_blocks, plan.work.tile_groups,
       ragged, promotion};
-  const ByteMatrix tokens = {args.a, args.k, args.m, args.lda, kBlockK, plan.m_tile, true, 256};
+  const TokenMatrix tokens = {args.a,      args.k, args.m, args.lda, plan.ring.stage_blocks,
+                              plan.m_tile, ragged, 256};
   if (!encode(weights, &p.b_map) || (!quantise && !encode(tokens, &p.a_map))) {
     return HOTPROOF_INVALID_ARGUMENT;
   }

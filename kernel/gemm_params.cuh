@@ -15,17 +15,15 @@
 
 namespace hotproof::kernel {
 
-inline constexpr int kWgmmaRows = kWgmmaGroups * kGroup;
 inline constexpr int kAtomBytes = kGroup * kBlockK;  // 8 rows x 128 bytes, what the swizzle spans
 
 // Byte offsets in dynamic shared memory: two rings, one for weights and one for tokens with their
-// scales, B's scales, the second warpgroup's sums of its segments, barriers. A stage of either ring
-// holds `stage_blocks` K blocks.
+// scales, B's scales, barriers. A stage of either ring holds `stage_blocks` K blocks.
 struct SmemLayout {
   int weight_stage = 0, token_stage = 0, scale_stage = 0;  // bytes
   int table_stride =
       0;  // floats in a row of B's scales: a CTA's K blocks, and zeros to a full stage
-  int tokens = 0, scales = 0, table = 0, parts = 0, barriers = 0, total = 0;
+  int tokens = 0, scales = 0, table = 0, barriers = 0, total = 0;
 
   constexpr SmemLayout() = default;
   constexpr SmemLayout(const Decomposition& work, const RingPlan& ring, int m_tile)
@@ -36,8 +34,7 @@ struct SmemLayout {
         tokens(ring.stages * weight_stage),
         scales(tokens + ring.token_stages * token_stage),
         table(scales + ring.token_stages * scale_stage),
-        parts(table + work.scale_rows() * table_stride * 4),
-        barriers(parts + (work.halves ? work.segments / 2 * m_tile * kWgmmaRows * 4 : 0)),
+        barriers(table + work.scale_rows() * table_stride * 4),
         total(barriers + (2 * ring.stages + 2 * ring.token_stages + 1) * 8) {
     // A wgmma reads 64 or more rows whatever the tile has: the last stage's last one may read past
     // the weights, and whatever lies there becomes rows that nobody stores.
@@ -46,9 +43,29 @@ struct SmemLayout {
   }
 };
 
+// What every CTA needs first, worked out by the host: until weights are asked for the memory idles.
+struct FirstLoads {
+  uint32_t barriers = 0, stage_bytes = 0;  // layout.barriers, layout.weight_stage
+  int groups = 0;                          // of a column of CTAs
+  int to_second = 0;                       // to_second_stage()
+  int k_to_byte = 0, k_to_block = 0;       // K block to the tensor map's coordinates: one is zero
+  int readers = 0;                         // consumer warps that read a stage
+
+  FirstLoads() = default;
+  FirstLoads(const Decomposition& work, const RingPlan& ring, const SmemLayout& layout, bool ragged)
+      : barriers(layout.barriers),
+        stage_bytes(layout.weight_stage),
+        groups(work.tiles_per_cta * work.tile_groups),
+        to_second(to_second_stage(work, ring.stage_blocks)),
+        k_to_byte(ragged ? kBlockK : 0),
+        k_to_block(ragged ? 0 : 1),
+        readers(consumer_warps(work)) {}
+};
+
 struct GemmParams {
-  int m, n, k;                 // first: tracers read the shape from the argument bytes
-  uint32_t flags;              // kWaitBeforeWeights, kPowerOfTwoScales, ...
+  int m, n, k;     // first: tracers read the shape from the argument bytes
+  uint32_t flags;  // kWaitBeforeWeights, kPowerOfTwoScales, ...
+  FirstLoads first;
   Decomposition work;          // what a CTA needs first stands together
   int cuts[kMaxSegments + 1];  // work.cut(s): divisions cost time where every CTA begins
   RingPlan ring;
@@ -61,7 +78,10 @@ struct GemmParams {
   int64_t lda;
   __nv_bfloat16* d;
   int64_t ldd;
-  int* tickets;     // [shared tile][8 warps]: CTAs that have arrived; zero between launches
+  // Zero between launches: with many tokens the CTAs that have arrived, [shared tile][8 warps];
+  // with few where sums meet, [shared tile][2 or 1][8 warps][what a lane holds / 4][32 lanes].
+  int* tickets;
+  uint4* slots;
   float* partials;  // [shared tile][pair of segments][8 warps][what a lane holds / 4][32 lanes][4]
   int* launch_counter;  // null, or counts launches of the kernel (test builds)
   Timeline* timeline;   // null, or one per CTA (test builds)
@@ -80,6 +100,8 @@ inline constexpr int kConsumerWarps = 8;
 inline constexpr int kBlockThreads = 32 * (kConsumerWarps + 1 + kTokenWarps);
 // K blocks in a stage of the kernel for many tokens, at most; `cut`: a CTA has half of the tokens.
 HOTPROOF_HOST_DEVICE constexpr int most_many_blocks(bool cut) { return cut ? 4 : 2; }
+enum NamedBarrier { kBegin, kTokensBegin };
+inline constexpr int kTableThreads = 32 * (kTokenWarps - 1);  // that load B's scales
 // Arrivals that complete a token stage: one thread's TMA and 32 lanes' scale copies, or one warp
 // that wrote it with ordinary stores.
 HOTPROOF_HOST_DEVICE constexpr int token_arrivals(bool quantise) { return quantise ? 1 : 33; }
@@ -95,10 +117,6 @@ struct Rings {
   __device__ uint32_t tokens(int s) const { return base + layout.tokens + s * layout.token_stage; }
   __device__ uint32_t scales(int s) const { return base + layout.scales + s * layout.scale_stage; }
   __device__ uint32_t table() const { return base + layout.table; }
-  // Element i of thread t's sum of segment s.
-  __device__ uint32_t part(int s, int m_tile, int i, int t) const {
-    return base + layout.parts + ((s * (m_tile / 2) + i) * 128 + t) * 4;
-  }
   __device__ uint32_t full(int s) const { return base + layout.barriers + s * 8; }
   __device__ uint32_t empty(int s) const { return full(stages + s); }
   __device__ uint32_t token_full(int s) const { return full(2 * stages + s); }
@@ -111,9 +129,7 @@ struct CtaWork : CtaRange {
   int first_segment;
   __device__ CtaWork(const GemmParams& p)
       : CtaRange{p.work.first_tile(blockIdx.x), p.work.end_tile(blockIdx.x),
-                 p.cuts[p.work.first_segment(blockIdx.y)],
-                 p.cuts[p.work.halves ? p.work.segments / 2 : p.work.end_segment(blockIdx.y)],
-                 p.cuts[p.work.end_segment(blockIdx.y)]},
+                 p.cuts[p.work.first_segment(blockIdx.y)], p.cuts[p.work.end_segment(blockIdx.y)]},
         first_segment(p.work.first_segment(blockIdx.y)) {}
   __device__ StageWalk walk(const GemmParams& p) const {
     return StageWalk(*this, p.ring.stage_blocks);
@@ -157,14 +173,13 @@ __device__ inline void next_stage(const Rings& rings, Cursor* weights, Cursor* t
 }
 
 // The timed variant notes when things happened.
-enum Moment { kStart, kFirstWeights, kDependencyMet, kFirstUnit, kLastIssue, kLastUnit, kEnd };
 template <Mutation kMutation>
 __device__ void note(const GemmParams& p, Moment moment) {
   if constexpr (kMutation == Mutation::kTimed) {
     Timeline& t = p.timeline[blockIdx.y * gridDim.x + blockIdx.x];
-    t.ns[moment] = ptx::global_ns();
-    t.cycles[moment] = clock64();
-    if (moment == kStart) t.ns[7] = ptx::multiprocessor();
+    t.cycles[moment] = clock();
+    if (moment == kStart) t.multiprocessor = ptx::multiprocessor(), t.start_ns = ptx::global_ns();
+    if (moment == kEnd) t.end_ns = ptx::global_ns();
   }
 }
 __device__ inline void wait_for_previous_kernel(const GemmParams& p) {

@@ -21,11 +21,27 @@ enum class Mutation {
   kScaleTwice       // one 128 x 128 block's scale is off by a factor of 2
 };
 
-// When a CTA reached each moment of sm90_fp8_gemm.cuh, in %globaltimer ns and its multiprocessor's
-// cycles.
+// What the timed variant of the kernel notes of each CTA. Weights are asked for by one thread, the
+// others are those of the first warp that does it; 'last' are a CTA's last stage.
+enum Moment {
+  kStart,
+  kFirstIssue,   // weights are asked for
+  kSecondIssue,  // and the second stage's
+  kBegun,        // all barriers are set up
+  kFirstWeights,
+  kDependencyMet,
+  kTokensIssued,
+  kFirstUnit,  // weights and tokens are there
+  kLastIssue,
+  kLastUnit,
+  kLastProduct,
+  kEnd,
+  kMoments
+};
 struct Timeline {
-  uint64_t ns[8];
-  uint64_t cycles[8];
+  uint64_t start_ns, end_ns;  // %globaltimer
+  uint32_t cycles[kMoments];  // of its multiprocessor
+  uint32_t multiprocessor;
 };
 
 // 0, or -1 where 0 means something: the library's choice.

@@ -12,58 +12,77 @@ namespace hotproof::kernel {
 
 __device__ inline void load_weights(const GemmParams& p, const Rings& rings, int stage, int tile,
                                     int k) {
-  const bool ragged = p.flags & kRaggedK;
   const uint32_t full = rings.full(stage);
   ptx::mbarrier_arrive_expect_tx(full, p.layout.weight_stage);
-  ptx::tma_load_4d(rings.weights(stage), &p.b_map, ragged ? k * kBlockK : 0, 0, ragged ? 0 : k,
+  ptx::tma_load_4d(rings.weights(stage), &p.b_map, k * p.first.k_to_byte, 0, k * p.first.k_to_block,
                    tile * p.work.tile_groups, full, ptx::kEvictFirst);
 }
 
-// The first thing a CTA does, by the weight thread: the memory idles until a load is out. Weights
-// don't depend on the previous kernel, unless the caller says so.
+// The first thing a CTA does, by the weight thread: until loads are out the memory idles, and here
+// every instruction takes long. Weights don't depend on the previous kernel, unless the caller says
+// so.
+inline constexpr int kFirstStages = 2;  // a ring and a window have as many
 template <Mutation kMutation>
-__device__ void load_first_weights(const GemmParams& p, const Rings& rings) {
+__device__ void load_first_weights(const GemmParams& p, uint32_t smem) {
   note<kMutation>(p, kStart);
-  ptx::mbarrier_init(rings.full(0), 1);
+  const uint32_t full = smem + p.first.barriers;
+  ptx::mbarrier_init(full, 1);
+  ptx::mbarrier_init(full + 8, 1);
   ptx::fence_mbarrier_init();
   ptx::fence_proxy_async();
   if (p.flags & kWaitBeforeWeights) return;
-  load_weights(p, rings, 0, p.work.first_tile(blockIdx.x),
-               p.cuts[p.work.first_segment(blockIdx.y)]);
+  const int group = static_cast<int>(blockIdx.x) * p.first.groups;
+  const int k = p.cuts[p.work.first_segment(blockIdx.y)];
+  const auto load = [&](int stage, int k) {
+    ptx::mbarrier_arrive_expect_tx(full + stage * 8, p.first.stage_bytes);
+    ptx::tma_load_4d(smem + stage * p.first.stage_bytes, &p.b_map, k * p.first.k_to_byte, 0,
+                     k * p.first.k_to_block, group, full + stage * 8, ptx::kEvictFirst);
+  };
+  load(0, k);
+  note<kMutation>(p, kFirstIssue);
+  if (p.first.to_second > 0) load(1, k + p.first.to_second);
+  note<kMutation>(p, kSecondIssue);
 }
 
-// How every CTA begins: barriers are set up, weights asked for. All warps call this. readers:
-// consumer warps that read a stage; token_arrivals: what completes a stage of tokens.
+// How consumers and the weight warp begin: weights are asked for, barriers are set up, a few by
+// each warp since one takes 100 cycles. token_arrivals: what completes a stage of tokens.
 template <Mutation kMutation>
-__device__ void begin(const GemmParams& p, const Rings& rings, int warp, int lane, int readers,
+__device__ void begin(const GemmParams& p, const Rings& rings, int warp, int lane,
                       int token_arrivals) {
   if (warp == kConsumerWarps) {
     if (lane == 0) {
-      load_first_weights<kMutation>(p, rings);
+      load_first_weights<kMutation>(p, rings.base);
       // Only one CTA fits on a multiprocessor: the next kernel's come one by one as multiprocessors
       // fall free, and load their first weights while the last of ours still compute.
       ptx::launch_dependents();
     }
-    if (lane < rings.stages) {
-      if (lane > 0) ptx::mbarrier_init(rings.full(lane), 1);
-      ptx::mbarrier_init(rings.empty(lane), readers);
-    }
-    ptx::fence_mbarrier_init();
-    ptx::fence_proxy_async();
     __syncwarp();
-    ptx::named_barrier_arrive(0, kBlockThreads);  // it needs no one else's barriers
-    return;
-  }
-  if (warp == kConsumerWarps + 1) {
-    if (lane < rings.token_stages) {
-      ptx::mbarrier_init(rings.token_full(lane), token_arrivals);
-      ptx::mbarrier_init(rings.token_empty(lane), readers);
+  } else {
+    if (lane == 0) {
+      const int weights = rings.stages, both = rings.stages + rings.token_stages;
+#pragma unroll 1  // short code is there sooner
+      for (int i = kFirstStages + warp; i <= 2 * both; i += kConsumerWarps) {
+        const int arrivals = i < weights                            ? 1
+                             : i < 2 * weights                      ? p.first.readers
+                             : i < 2 * weights + rings.token_stages ? token_arrivals
+                             : i < 2 * both                         ? p.first.readers
+                                                                    : kTableThreads;
+        ptx::mbarrier_init(rings.full(i), arrivals);
+      }
+      ptx::fence_mbarrier_init();
+      ptx::fence_proxy_async();
     }
-    if (lane == 0) ptx::mbarrier_init(rings.table_full(), 32 * kTokenWarps);
-    ptx::fence_mbarrier_init();
-    ptx::fence_proxy_async();
+    __syncwarp();
+    ptx::named_barrier_arrive(kTokensBegin, 32 * (kConsumerWarps + kTokenWarps));
   }
-  ptx::named_barrier_sync(0, kBlockThreads);
+  ptx::named_barrier_sync(kBegin, 32 * (kConsumerWarps + 1));
+  if (threadIdx.x == 0) note<kMutation>(p, kBegun);
+}
+
+// And token warps, when they have done what needs no barriers. w: 0, 1, 2.
+__device__ inline void begin_tokens(const Rings& rings, int w) {
+  ptx::named_barrier_sync(kTokensBegin, 32 * (kConsumerWarps + kTokenWarps));
+  if (w > 0) ptx::mbarrier_arrive_after_cp_async(rings.table_full());
 }
 
 // The weight thread's life from then on. At most `window` stages are on their way at a time,
@@ -72,37 +91,40 @@ __device__ void begin(const GemmParams& p, const Rings& rings, int warp, int lan
 template <Mutation kMutation>
 __device__ void feed_weights(const GemmParams& p, const Rings& rings, const CtaRange& cta) {
   Cursor to, landing;
+  StageWalk at(cta, p.ring.stage_blocks);
   int issued = 0;
   if (p.flags & kWaitBeforeWeights) {
     ptx::grid_dependency_wait();
-    load_weights(p, rings, 0, cta.first_tile, cta.k_begin);
+  } else {
+    issued = p.first.to_second > 0 ? kFirstStages : 1;
+    at.next(issued);
+    to.advance(rings.stages, issued);
   }
-  for (StageWalk at(cta, p.ring.stage_blocks); !at.done(); at.next(), ++issued) {
-    if (issued > 0) {
-      ptx::mbarrier_wait(rings.empty(to.stage), to.phase ^ 1);
-      if (issued >= p.ring.window) {
-        ptx::mbarrier_wait(rings.full(landing.stage), landing.phase);
-        landing.next(rings.stages);
-      }
-      load_weights(p, rings, to.stage, at.tile, at.k());
+  for (; !at.done(); at.next(), ++issued) {
+    ptx::mbarrier_wait(rings.empty(to.stage), to.phase ^ 1);
+    if (issued >= p.ring.window) {
+      ptx::mbarrier_wait(rings.full(landing.stage), landing.phase);
+      landing.next(rings.stages);
     }
+    load_weights(p, rings, to.stage, at.tile, at.k);
     to.next(rings.stages);
   }
   note<kMutation>(p, kLastIssue);
 }
 
-// B's scales of all the CTA's work into shared memory: few bytes, asked for before the weights,
-// since behind them they would wait. thread: 0..95 of the token warps.
+// B's scales of all the CTA's work into shared memory: few bytes, by the token warps but the first,
+// whose tokens are the first to be needed. begin_tokens() tells when they are there.
 template <Mutation kMutation>
-__device__ void load_b_scales(const GemmParams& p, const Rings& rings, const CtaRange& cta,
-                              int thread) {
+__device__ void load_b_scales(const GemmParams& p, const Rings& rings, const CtaRange& cta, int w,
+                              int lane) {
+  if (w == 0) return;
   const int stride = p.layout.table_stride;
   const int first_row = first_scale_row(p, cta);
   const int rows = ceil_div(p.n, kScaleRows);
   const int k_begin = cta.k_begin;
   for (int r = 0; r < p.work.scale_rows(); ++r) {
 #pragma unroll 1  // short code is there sooner
-    for (int i = thread; i < stride; i += 32 * kTokenWarps) {
+    for (int i = (w - 1) * 32 + lane; i < stride; i += kTableThreads) {
       int row = first_row + r, k = k_begin + i;
       const bool inside = row < rows && k < p.work.k_blocks;
       if constexpr (kMutation == Mutation::kSwapScaleAxes) {
@@ -127,10 +149,11 @@ __device__ void feed_tokens(const GemmParams& p, const Rings& rings, const CtaWo
   to.advance(rings.token_stages, w);
   StageWalk at = cta.walk(p);
   at.next(w);
+  begin_tokens(rings, w);
   bool waited = false;
   for (; !at.done(); at.next(kTokenWarps), to.advance(rings.token_stages, kTokenWarps)) {
     const uint32_t full = rings.token_full(to.stage);
-    const int first_k = at.k();
+    const int first_k = at.k;
     ptx::mbarrier_wait(rings.token_empty(to.stage), to.phase ^ 1);
     if (lane == 0) ptx::mbarrier_arrive_expect_tx(full, p.layout.token_stage);
     if (!waited) {
@@ -139,11 +162,9 @@ __device__ void feed_tokens(const GemmParams& p, const Rings& rings, const CtaWo
       waited = true;
     }
     if (lane == 0) {
-#pragma unroll 1
-      for (int j = 0; j < p.ring.stage_blocks; ++j) {
-        ptx::tma_load_2d(rings.tokens(to.stage) + j * kMTile * kBlockK, &p.a_map,
-                         (first_k + j) * kBlockK, 0, full, ptx::kEvictLast);
-      }
+      const bool ragged = p.flags & kRaggedK;
+      ptx::tma_load_3d(rings.tokens(to.stage), &p.a_map, ragged ? first_k * kBlockK : 0, 0,
+                       ragged ? 0 : first_k, full, ptx::kEvictLast);
     }
 #pragma unroll 1
     for (int i = lane; i < p.ring.stage_blocks * kMTile; i += 32) {
@@ -154,6 +175,7 @@ __device__ void feed_tokens(const GemmParams& p, const Rings& rings, const CtaWo
                       inside);
     }
     ptx::mbarrier_arrive_after_cp_async(full);
+    if (threadIdx.x == 32 * (kConsumerWarps + 1)) note<kMutation>(p, kTokensIssued);
   }
 }
 
@@ -194,7 +216,7 @@ struct EightRows {
 
 // The same for a bf16 A: through registers, quantised on the way. A warp asks for the next 16 rows'
 // worth before it works on the last.
-template <int kMTile>
+template <int kMTile, Mutation kMutation>
 __device__ void feed_tokens_quantised(const GemmParams& p, const Rings& rings, const CtaWork& cta,
                                       int w, int lane) {
   constexpr int kGroups = kMTile / kGroup;
@@ -209,11 +231,14 @@ __device__ void feed_tokens_quantised(const GemmParams& p, const Rings& rings, c
     for (int h = 0; h < 2; ++h) {
       const int i = item + h;
       if (i < items) {
-        rows[h].load(p, i % kGroups * kGroup + lane / 4, from.k() + i / kGroups, lane);
+        rows[h].load(p, i % kGroups * kGroup + lane / 4, from.k + i / kGroups, lane);
       }
     }
   };
-  if (!at.done()) load(at, 0, next);
+  wait_for_previous_kernel(p);
+  if (w == 0 && lane == 0) note<kMutation>(p, kDependencyMet);
+  if (!at.done()) load(at, 0, next);  // these few before the many weights that will be asked for
+  begin_tokens(rings, w);
   while (!at.done()) {
     StageWalk after = at;
     after.next(kTokenWarps);
@@ -239,6 +264,7 @@ __device__ void feed_tokens_quantised(const GemmParams& p, const Rings& rings, c
     ptx::fence_proxy_async();  // wgmma reads what ordinary stores wrote
     __syncwarp();
     if (lane == 0) ptx::mbarrier_arrive(rings.token_full(to.stage));
+    if (threadIdx.x == 32 * (kConsumerWarps + 1)) note<kMutation>(p, kTokensIssued);
     at = after;
     to.advance(rings.token_stages, kTokenWarps);
   }

@@ -45,16 +45,14 @@ __device__ void feed_many_tokens(const GemmParams& p, const Rings& rings, const 
   at.next(w);
   for (; !at.done(); at.next(kTokenWarps), to.advance(rings.token_stages, kTokenWarps)) {
     const uint32_t full = rings.token_full(to.stage), scales = rings.scales(to.stage);
-    const int first_k = at.k(), blocks = min(p.ring.stage_blocks, p.work.k_blocks - first_k);
+    const int first_k = at.k, blocks = min(p.ring.stage_blocks, p.work.k_blocks - first_k);
     ptx::mbarrier_wait(rings.token_empty(to.stage), to.phase ^ 1);
     if (lane == 0) {
       ptx::mbarrier_arrive_expect_tx(full,
                                      p.layout.token_stage + (bulk ? blocks * scale_bytes : 0));
-#pragma unroll 1
-      for (int j = 0; j < p.ring.stage_blocks; ++j) {
-        ptx::tma_load_2d(rings.tokens(to.stage) + j * kMTile * kBlockK, &p.a_map,
-                         (first_k + j) * kBlockK, first_token, full, ptx::kEvictLast);
-      }
+      const bool ragged = p.flags & kRaggedK;
+      ptx::tma_load_3d(rings.tokens(to.stage), &p.a_map, ragged ? first_k * kBlockK : 0,
+                       first_token, ragged ? 0 : first_k, full, ptx::kEvictLast);
 #pragma unroll 1
       for (int j = 0; bulk && j < blocks; ++j) {
         ptx::bulk_load(scales + j * kMTile * 4,
@@ -255,10 +253,9 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   constexpr Mutation kNone = Mutation::kNone;
   // From one lane, so that the compiler knows it is the same in all of a warp.
   const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
-  if (warp == kConsumerWarps + 1 && lane == 0) ptx::prefetch_tensor_map(&p.a_map);
-  const bool cut = p.work.token_tiles > 1;
-  begin<kNone>(p, rings, warp, lane, cut ? kConsumerWarps / 2 : kConsumerWarps,
-               p.flags & kBulkScales ? 1 : token_arrivals(false));
+  if (warp <= kConsumerWarps) {
+    begin<kNone>(p, rings, warp, lane, p.flags & kBulkScales ? 1 : token_arrivals(false));
+  }
   const CtaWork cta(p);
 
   if (warp < kConsumerWarps) {
@@ -294,10 +291,12 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
       }
     } else {
       if (p.flags & kWaitBeforeWeights) ptx::grid_dependency_wait();
-      load_b_scales<kNone>(p, rings, cta, threadIdx.x - 32 * (kConsumerWarps + 1));
-      ptx::mbarrier_arrive_after_cp_async(rings.table_full());
+      const int w = warp - kConsumerWarps - 1;
+      if (w == 0 && lane == 0) ptx::prefetch_tensor_map(&p.a_map);
+      load_b_scales<kNone>(p, rings, cta, w, lane);
+      begin_tokens(rings, w);
       wait_for_previous_kernel(p);
-      feed_many_tokens<kMTile>(p, rings, cta, warp - kConsumerWarps - 1, lane);
+      feed_many_tokens<kMTile>(p, rings, cta, w, lane);
     }
   }
 }

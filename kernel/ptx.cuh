@@ -87,6 +87,14 @@ __device__ inline void tma_load_2d(uint32_t dst, const CUtensorMap* map, int x, 
       "l"(map), "r"(x), "r"(y), "r"(bar), "l"(policy)
       : "memory");
 }
+__device__ inline void tma_load_3d(uint32_t dst, const CUtensorMap* map, int x, int y, int z,
+                                   uint32_t bar, uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(dst),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(bar), "l"(policy)
+      : "memory");
+}
 __device__ inline void tma_load_4d(uint32_t dst, const CUtensorMap* map, int x, int y, int z, int w,
                                    uint32_t bar, uint64_t policy) {
   asm volatile(

@@ -72,30 +72,23 @@ __device__ void multiply(ptx::Descriptor weights, ptx::Descriptor tokens, uint32
   }
 }
 
-// What a consumer warpgroup does of every tile of its CTA.
-struct Role {
-  Share share;  // its rows
-  int half;     // of K, with Decomposition::halves; else 0
-};
-
 // A consumer warp's life. kBlocks: how many times 64 rows its warpgroup's share takes; kStep: K
 // blocks in a stage. It is bound by the latency of its own instructions: everything that can be is
 // compile time or outside the loop over stages.
-template <int kMTile, int kBlocks, int kStep, Mutation kMutation>
+template <int kMTile, int kBlocks, int kStep, bool kFolds, Mutation kMutation>
 __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& cta,
-                        const Role& role, int warp, int lane) {
-  constexpr bool kFolds = kBlocks == 1;        // where K has segments, tiles have no more rows
+                        const Share& share, int warp, int lane) {
+  static_assert(kBlocks == 1 || !kFolds);      // where K has segments, tiles have no more rows
   constexpr int kStride = kStep * kAtomBytes;  // between groups of 8 rows in a stage
-  const Share share = role.share;
-  const int quarter = warp % 4, thread = threadIdx.x % 128;
+  const int quarter = warp % 4;
   const int first_row = first_scale_row(p, cta);
-  const int first_segment = role.half == 1 ? p.work.segments / 2 : cta.first_segment;
+  const auto stages_to = [](int from, int to) { return (to - from + kStep - 1) / kStep; };
   const ptx::Descriptor weights(rings.weights(0) + share.first_group * kStride, kStride);
   const ptx::Descriptor tokens(rings.tokens(0), kAtomBytes);
   Cursor w_at, t_at;
-  bool first = true;
-  for (StageWalk at = cta.walk(p); !at.done();) {
-    const int tile = at.tile;
+  bool first = kMutation == Mutation::kTimed && threadIdx.x == 0;
+  ptx::mbarrier_wait(rings.table_full(), 0);
+  for (int tile = cta.first_tile; tile < cta.end_tile; ++tile) {
     uint32_t b_scales[kBlocks][2];  // where the scales of this lane's rows are
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b) {
@@ -109,74 +102,57 @@ __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& 
     }
     float acc[kBlocks][kMTile / 2];  // the segment's sum so far
     SegmentSum<kFolds ? kMTile / 2 : 1> sum;
-    for (int segment = first_segment; !at.done() && at.tile == tile; ++segment) {
-      const int cut = p.cuts[segment + 1];
+    Meeting<kMTile / 2> meeting(p, tile, warp, lane);
+    int k = cta.k_begin;
+    for (int segment = cta.first_segment; k < cta.k_end; ++segment) {
 #pragma unroll
       for (int b = 0; b < kBlocks; ++b) {
 #pragma unroll
         for (int j = 0; j < kMTile / 2; ++j) acc[b][j] = 0;
       }
-      for (; !at.done() && at.tile == tile; at.next()) {
-        if (at.half == role.half) {
-          const int k = at.k();
-          if (kFolds && k == cut && k < at.end()) break;
-          wait_for_weights(rings, w_at);
-          if (first) {
-            if (threadIdx.x == 0) note<kMutation>(p, kFirstWeights);
-            ptx::mbarrier_wait(rings.table_full(), 0);
-          }
-          wait_for_tokens(rings, t_at);
-          if (first && threadIdx.x == 0) note<kMutation>(p, kFirstUnit);
-          if (threadIdx.x == 0) note<kMutation>(p, kLastUnit);
-          first = false;
-          float fault = 1;  // for K block 1
-          if (kMutation == Mutation::kScaleTwice && tile == p.work.tiles - 1 && k == 0) fault = 2;
-          if (kMutation == Mutation::kDropKBlock && tile == 0 && k == 0) fault = 0;
+#pragma unroll 1
+      for (int left = stages_to(k, kFolds ? p.cuts[segment + 1] : cta.k_end); left > 0;
+           --left, k += kStep) {
+        // After the first stage only: its tokens tell that the previous kernel is done with the
+        // slots.
+        if (kFolds && p.work.shared && k > cta.k_begin && k + kStep >= cta.k_end) meeting.look();
+        wait_for_weights(rings, w_at);
+        if (first) note<kMutation>(p, kFirstWeights);
+        wait_for_tokens(rings, t_at);
+        if (first) note<kMutation>(p, kFirstUnit);
+        first = false;
+        if (threadIdx.x == 0) note<kMutation>(p, kLastUnit);
+        float fault = 1;  // for K block 1
+        if (kMutation == Mutation::kScaleTwice && tile == p.work.tiles - 1 && k == 0) fault = 2;
+        if (kMutation == Mutation::kDropKBlock && tile == 0 && k == 0) fault = 0;
 #pragma unroll
-          for (int b = 0; b < kBlocks && kMutation != Mutation::kReadOnly; ++b) {
-            if (k >= at.end()) continue;
-            const uint32_t b_scale[2] = {b_scales[b][0] + k * 4, b_scales[b][1] + k * 4};
-            multiply<kMTile, kStep, kMutation>(
-                weights.plus(w_at.stage * p.layout.weight_stage + 8 * b * kStride),
-                tokens.plus(t_at.stage * p.layout.token_stage), rings.scales(t_at.stage), b_scale,
-                lane, fault, acc[b]);
-          }
-          release_stage(rings, w_at, t_at, lane);
+        for (int b = 0; b < kBlocks && kMutation != Mutation::kReadOnly; ++b) {
+          const uint32_t b_scale[2] = {b_scales[b][0] + k * 4, b_scales[b][1] + k * 4};
+          multiply<kMTile, kStep, kMutation>(
+              weights.plus(w_at.stage * p.layout.weight_stage + 8 * b * kStride),
+              tokens.plus(t_at.stage * p.layout.token_stage), rings.scales(t_at.stage), b_scale,
+              lane, fault, acc[b]);
         }
+        if (threadIdx.x == 0) note<kMutation>(p, kLastProduct);
+        release_stage(rings, w_at, t_at, lane);
         next_stage(rings, &w_at, &t_at);
       }
-      if (p.work.segments == 1) break;
+      if constexpr (kFolds) {
 #pragma unroll
-      for (int j = 0; j < kMTile / 2 && kFolds; ++j) {
-        if (role.half == 1) {
-          ptx::store_shared(rings.part(segment - first_segment, kMTile, j, thread), acc[0][j]);
-        } else {
-          sum.add(segment - first_segment, j, acc[0][j]);
+        for (int j = 0; j < kMTile / 2; ++j) {
+          sum.add(segment - cta.first_segment, j, acc[0][j]);
         }
       }
     }
     if constexpr (kMutation == Mutation::kReadOnly) continue;
     if constexpr (kFolds) {
-      if (p.work.halves) {
-        ptx::named_barrier_sync(1, 256);
-        for (int s = p.work.segments / 2; role.half == 0 && s < p.work.segments; ++s) {
 #pragma unroll
-          for (int j = 0; j < kMTile / 2; ++j) {
-            sum.add(s, j, ptx::load_shared(rings.part(s - p.work.segments / 2, kMTile, j, thread)));
-          }
-        }
-        if (!at.done()) ptx::named_barrier_sync(1, 256);
-        if (role.half == 1) continue;
-      }
-      if (p.work.segments > 1) {
-#pragma unroll
-        for (int j = 0; j < kMTile / 2; ++j) acc[0][j] = sum.total[j];
-        if (p.work.shared) {
-          const uint32_t done = meet_pairs<kMutation>(p, tile, warp, lane, acc[0]);
-          store_finished<kMTile>(p, output_tile<kMutation>(p, tile), share, quarter, lane, done,
-                                 acc[0]);
-          continue;
-        }
+      for (int j = 0; j < kMTile / 2; ++j) acc[0][j] = sum.total[j];
+      if (p.work.shared) {
+        const uint32_t done = meeting.template meet<kMutation>(acc[0]);
+        store_finished<kMTile>(p, output_tile<kMutation>(p, tile), share, quarter, lane, done,
+                               acc[0]);
+        continue;
       }
     }
     store_tile<kMTile, kBlocks>(p, output_tile<kMutation>(p, tile), share, quarter, lane, acc);
@@ -186,50 +162,38 @@ __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& 
 // K blocks in a stage, as far as registers allow.
 HOTPROOF_HOST_DEVICE constexpr int most_stage_blocks(int m_tile) { return m_tile <= 16 ? 4 : 2; }
 
-template <int kMTile, int kBlocks, Mutation kMutation>
+template <int kMTile, int kBlocks, bool kFolds, Mutation kMutation>
 __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& cta,
-                        const Role& role, int warp, int lane) {
-  if constexpr (most_stage_blocks(kMTile) >= 4) {
-    if (p.ring.stage_blocks == 4) {
-      return consume<kMTile, kBlocks, 4, kMutation>(p, rings, cta, role, warp, lane);
-    }
+                        const Share& share, int warp, int lane) {
+  constexpr int kMost = most_stage_blocks(kMTile);
+  if (kMost >= 4 && p.ring.stage_blocks == 4) {
+    return consume<kMTile, kBlocks, kMost, kFolds, kMutation>(p, rings, cta, share, warp, lane);
   }
-  if constexpr (most_stage_blocks(kMTile) >= 2) {
-    if (p.ring.stage_blocks == 2) {
-      return consume<kMTile, kBlocks, 2, kMutation>(p, rings, cta, role, warp, lane);
-    }
+  if (p.ring.stage_blocks == 2) {
+    return consume<kMTile, kBlocks, 2, kFolds, kMutation>(p, rings, cta, share, warp, lane);
   }
-  consume<kMTile, kBlocks, 1, kMutation>(p, rings, cta, role, warp, lane);
+  consume<kMTile, kBlocks, 1, kFolds, kMutation>(p, rings, cta, share, warp, lane);
 }
 
 template <int kMTile, bool kQuantise, Mutation kMutation>
 __global__ void __launch_bounds__(kBlockThreads, 1)
     sm90_fp8_gemm_1x128_128x128(const __grid_constant__ GemmParams p) {
   extern __shared__ __align__(1024) uint8_t smem[];
-  const int warp = threadIdx.x / 32;
-  const int lane = threadIdx.x % 32;
+  // From one lane, so that the compiler knows it is the same in all of a warp.
+  const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
   const Rings rings{ptx::smem_address(smem), p.layout, p.ring.stages, p.ring.token_stages};
-  // Consumer warps that read a stage.
-  const int readers =
-      4 * (p.work.halves || groups_of_warpgroup(p.work.tile_groups, 1) == 0 ? 1 : 2);
-
-  if (!kQuantise && warp == kConsumerWarps + 1 && lane == 0) ptx::prefetch_tensor_map(&p.a_map);
-  begin<kMutation>(p, rings, warp, lane, readers, token_arrivals(kQuantise));
+  if (warp <= kConsumerWarps) begin<kMutation>(p, rings, warp, lane, token_arrivals(kQuantise));
   const CtaWork cta(p);
 
   if (warp < kConsumerWarps) {
-    Role role = {{0, groups_of_warpgroup(p.work.tile_groups, 0)}, 0};
-    if (warp >= 4 && p.work.halves) {
-      role.half = 1;
-    } else if (warp >= 4) {
-      role.share = {role.share.groups, p.work.tile_groups - role.share.groups};
-    }
-    if (role.share.groups > kWgmmaGroups) {
-      if constexpr (kMTile <= kMostFewTokens) {
-        consume<kMTile, 2, kMutation>(p, rings, cta, role, warp, lane);
-      }
-    } else if (role.share.groups > 0) {
-      consume<kMTile, 1, kMutation>(p, rings, cta, role, warp, lane);
+    const int first = groups_of_warpgroup(p.work.tile_groups, 0);
+    const Share share = warp < 4 ? Share{0, first} : Share{first, p.work.tile_groups - first};
+    if (share.groups > kWgmmaGroups) {
+      consume<kMTile, 2, false, kMutation>(p, rings, cta, share, warp, lane);
+    } else if (share.groups > 0 && p.work.segments > 1) {
+      consume<kMTile, 1, true, kMutation>(p, rings, cta, share, warp, lane);
+    } else if (share.groups > 0) {
+      consume<kMTile, 1, false, kMutation>(p, rings, cta, share, warp, lane);
     }
     if (threadIdx.x == 0) note<kMutation>(p, kEnd);
   } else {
@@ -241,12 +205,11 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
       return;
     }
     if (p.flags & kWaitBeforeWeights) ptx::grid_dependency_wait();
-    load_b_scales<kMutation>(p, rings, cta, threadIdx.x - 32 * (kConsumerWarps + 1));
-    ptx::mbarrier_arrive_after_cp_async(rings.table_full());
     const int w = warp - kConsumerWarps - 1;
+    if (!kQuantise && w == 0 && lane == 0) ptx::prefetch_tensor_map(&p.a_map);
+    load_b_scales<kMutation>(p, rings, cta, w, lane);
     if constexpr (kQuantise) {
-      wait_for_previous_kernel(p);
-      feed_tokens_quantised<kMTile>(p, rings, cta, w, lane);
+      feed_tokens_quantised<kMTile, kMutation>(p, rings, cta, w, lane);
     } else {
       feed_tokens<kMTile, kMutation>(p, rings, cta, w, lane);
     }

@@ -143,52 +143,79 @@ __device__ inline void take(uint4* slot, const uint4& found, float* sum) {
   sum[3] += __uint_as_float(~found.w);
 }
 
-// The CTAs of a shared tile meet in the workspace, with few tokens lane by lane, four sums at a
-// time: the first to come leaves its own in the slot, the second takes them out and goes on with
+// Where the CTAs of a shared tile meet in the workspace, with few tokens lane by lane, four sums at
+// a time: the first to come leaves its own in the slot, the second takes them out and goes on with
 // the sum of both. One trip to L2, where sums, a fence, a ticket and loads take three. Pairs are
-// added in K order: 0 and 1 meet, and the sum of both meets 2, for whom they look meanwhile where
-// that is little.
-// Returns a bit for each four that are now the sum of all, in acc.
-template <Mutation kMutation, int kCount>
-__device__ uint32_t meet_pairs(const GemmParams& p, int tile, int warp, int lane,
-                               float (&acc)[kCount]) {
-  constexpr int kFours = kCount / 4, kStride = kConsumerWarps * kFours * 32;
-  constexpr bool kStale = kMutation == Mutation::kStaleWorkspace;
-  constexpr bool kLooks = kFours == 1;  // with more fours nothing was gained
-  const int meetings = p.work.parts() - 1, own = blockIdx.y;
-  uint4* slots = reinterpret_cast<uint4*>(reinterpret_cast<uint8_t*>(p.tickets) + kTicketBytes) +
-                 static_cast<int64_t>(tile) * meetings * kStride + warp * kFours * 32 + lane;
-  uint32_t going = (1u << kFours) - 1, done = 0;
-  uint4 found[kFours];
-  if (own < 2 && meetings == 2) {
-    uint4 ahead[kFours] = {};
+// added in K order: 0 and 1 meet in the first slot, and in the last one the sum of both meets 2.
+template <int kCount>
+struct Meeting {
+  static constexpr int kFours = kCount / 4, kStride = kConsumerWarps * kFours * 32;
+  static constexpr bool kLooks = kFours == 1;  // ahead; with more fours nothing was gained
+  uint4* slots;
+  bool two;  // slots to go through
+  uint4 seen[2] = {};
+
+  __device__ Meeting(const GemmParams& p, int tile, int warp, int lane) {
+    const int meetings = p.work.parts() - 1;
+    two = meetings == 2 && blockIdx.y < 2;
+    slots = p.slots + static_cast<int64_t>(tile) * meetings * kStride +
+            (two ? 0 : (meetings - 1) * kStride) + warp * kFours * 32 + lane;
+  }
+  // While a CTA waits for its last stage: who ends last, whom all wait for, finds all others' sums.
+  __device__ void look() {
+    if constexpr (kLooks) {
+      seen[0] = ptx::load_16(slots);
+      if (two) seen[1] = ptx::load_16(slots + kStride);
+    }
+  }
+  // Returns a bit for each four that are now the sum of all, in acc.
+  template <Mutation kMutation>
+  __device__ uint32_t meet(float (&acc)[kCount]) {
+    constexpr bool kStale = kMutation == Mutation::kStaleWorkspace;
+    uint32_t done = 0;
+    uint4 found[kFours], next[kFours];
+    const auto there = [](uint4& slot) {
+      if (kStale && empty(slot))
+        slot = make_uint4(~0u, ~0u, ~0u, ~0u);  // who isn't there counts as nothing
+      return !empty(slot);
+    };
 #pragma unroll
     for (int j = 0; j < kFours; ++j) {
-      found[j] = ptx::atomic_exchange_16(slots + j * 32, inverted(&acc[4 * j]));
-      if (kLooks) ahead[j] = ptx::load_16(slots + kStride + j * 32);
+      found[j] = kLooks ? seen[0] : uint4{};
+      if (empty(found[j]))
+        found[j] = ptx::atomic_exchange_16(slots + j * 32, inverted(&acc[4 * j]));
+      next[j] = kLooks ? seen[1] : uint4{};
+      if (kLooks && two && empty(next[j])) next[j] = ptx::load_16(slots + kStride + j * 32);
+    }
+    uint32_t going = 0;
+#pragma unroll
+    for (int j = 0; j < kFours; ++j) {
+      if (!there(found[j])) continue;
+      take(slots + j * 32, found[j], &acc[4 * j]);
+      if (!two) {
+        done |= 1u << j;
+      } else if (!empty(next[j])) {
+        take(slots + kStride + j * 32, next[j], &acc[4 * j]);
+        done |= 1u << j;
+      } else {
+        going |= 1u << j;
+      }
     }
 #pragma unroll
     for (int j = 0; j < kFours; ++j) {
-      const bool both = kStale || !empty(found[j]), all = kLooks && both && !empty(ahead[j]);
-      if (both) take(slots + j * 32, found[j], &acc[4 * j]);
-      if (all) take(slots + kStride + j * 32, ahead[j], &acc[4 * j]);
-      if (all) done |= 1u << j;
-      if (all || !both) going &= ~(1u << j);
+      if (going >> j & 1) {
+        found[j] = ptx::atomic_exchange_16(slots + kStride + j * 32, inverted(&acc[4 * j]));
+      }
     }
-  }
-  slots += (meetings - 1) * kStride;
 #pragma unroll
-  for (int j = 0; j < kFours; ++j) {
-    if (going >> j & 1) found[j] = ptx::atomic_exchange_16(slots + j * 32, inverted(&acc[4 * j]));
+    for (int j = 0; j < kFours; ++j) {
+      if (!(going >> j & 1) || !there(found[j])) continue;
+      take(slots + kStride + j * 32, found[j], &acc[4 * j]);
+      done |= 1u << j;
+    }
+    return done;
   }
-#pragma unroll
-  for (int j = 0; j < kFours; ++j) {
-    if (!(going >> j & 1) || !(kStale || !empty(found[j]))) continue;
-    take(slots + j * 32, found[j], &acc[4 * j]);
-    done |= 1u << j;
-  }
-  return done;
-}
+};
 
 // With many tokens each warp writes its pair's sum to the workspace, takes a ticket when it is
 // written, and the warp that finds all others arrived adds all pairs in K order, whatever the order

@@ -49,6 +49,26 @@ bool encode(const ByteMatrix& m, CUtensorMap* map) {
              promotion(m.l2_promotion_bytes), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
+// K in blocks of 128 bytes, or a dimension of its own where it isn't a multiple of them.
+cuuint64_t blocks_along_k(int64_t row_bytes, bool ragged) {
+  return ragged ? 1 : static_cast<cuuint64_t>((row_bytes + 127) / 128);
+}
+
+bool encode(const TokenMatrix& m, CUtensorMap* map) {
+  const cuuint64_t dims[3] = {m.ragged ? static_cast<cuuint64_t>(m.row_bytes) : 128,
+                              static_cast<cuuint64_t>(m.rows),
+                              blocks_along_k(m.row_bytes, m.ragged)};
+  const cuuint64_t row = static_cast<cuuint64_t>(m.stride_bytes);
+  const cuuint64_t strides[2] = {row, m.ragged ? row : 128};
+  const cuuint32_t box[3] = {128, static_cast<cuuint32_t>(m.box_rows),
+                             static_cast<cuuint32_t>(m.box_blocks)};
+  const cuuint32_t steps[3] = {1, 1, 1};
+  return encode_tiled()(map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 3, const_cast<void*>(m.base), dims,
+                        strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                        CU_TENSOR_MAP_SWIZZLE_128B, promotion(m.l2_promotion_bytes),
+                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
 bool encode(const WeightMatrix& m, CUtensorMap* map) {
   const cuuint64_t blocks = static_cast<cuuint64_t>((m.row_bytes + 127) / 128);
   const cuuint64_t dims[4] = {m.ragged ? static_cast<cuuint64_t>(m.row_bytes) : 128, 8,

@@ -18,6 +18,17 @@ struct ByteMatrix {
   int l2_promotion_bytes;  // 0 (none), 128, 256
 };
 
+// The tokens [rows][row_bytes] in boxes of box_blocks x 128 bytes of box_rows rows, which land as
+// matrices of 128-byte rows, swizzled, one after the other along K. Coordinates: (0, row, K block),
+// or with `ragged`, as below, (byte, row, 0). Zeros outside.
+struct TokenMatrix {
+  const void* base;
+  int64_t row_bytes, rows, stride_bytes;
+  int box_blocks, box_rows;
+  bool ragged;
+  int l2_promotion_bytes;
+};
+
 // The weights [rows][row_bytes] in boxes of box_blocks x 128 bytes of 8 * box_groups rows. A box
 // lands as pieces of 8 rows x 128 bytes, swizzled: group by group, inside a group along K. So every
 // row is read box_blocks * 128 bytes at a time, which the memory likes better than 128.
@@ -35,6 +46,7 @@ struct WeightMatrix {
 bool tensor_maps_available();
 // False when the driver refuses (alignment, size).
 bool encode(const ByteMatrix& matrix, CUtensorMap* map);
+bool encode(const TokenMatrix& matrix, CUtensorMap* map);
 bool encode(const WeightMatrix& matrix, CUtensorMap* map);
 
 }  // namespace hotproof::kernel

@@ -27,10 +27,12 @@ Method ours(TimingContext& c, int m, const Tuning& tuning = {},
 }
 
 // With the context's tuning of each shape.
-Method tuned(TimingContext& c, int m, const std::string& name, bool bf16 = false) {
+Method tuned(TimingContext& c, int m, const std::string& name, bool bf16 = false,
+             uint32_t flags = 0) {
   return {name, [=, &c](const Gemm& gemm) {
-            HOTPROOF_CHECK(launch(c.workload.args(gemm, m, bf16), c.stream, bf16,
-                                  c.tuning[gemm.shape], Mutation::kNone));
+            hotproof_fp8_gemm_args args = c.workload.args(gemm, m, bf16);
+            args.flags |= flags;
+            HOTPROOF_CHECK(launch(args, c.stream, bf16, c.tuning[gemm.shape], Mutation::kNone));
           }};
 }
 
@@ -180,7 +182,11 @@ void time_sandwich(TimingContext& c, const std::vector<int>& ms) {
         between("glue+quantise+hotproof", then(quantise_plain, gemm)),
         between("glue+quantise_pdl+hotproof", then(quantise_pdl, gemm)),
     };
-    if (m <= 32) methods.push_back(between("glue+hotproof_bf16", tuned(c, m, "", true).enqueue));
+    if (m <= 32) {
+      methods.push_back(between("glue+hotproof_bf16", tuned(c, m, "", true).enqueue));
+      methods.push_back(between("glue+hotproof_bf16_plain",
+                                tuned(c, m, "", true, HOTPROOF_NO_PROGRAMMATIC_LAUNCH).enqueue));
+    }
     if (m <= 32) {
       const Enqueue fused = tuned(c, m, "", true).enqueue, apart = then(quantise_pdl, gemm);
       methods.push_back(between("glue+mixed", [=](const Gemm& g) {
@@ -307,14 +313,17 @@ double median(std::vector<double> values) {
 }  // namespace
 
 void show_timelines(TimingContext& c, const std::vector<ShapeId>& shapes, int m) {
-  static const char* const kNames[] = {
-      "start", "first weights", "dependency met", "first unit", "last issue", "last unit", "end"};
-  constexpr int kMoments = 7, kGemms = 12;
+  static const char* const kNames[kMoments] = {"start",         "first issue",   "second issue",
+                                               "begun",         "first weights", "dependency met",
+                                               "tokens issued", "first unit",    "last issue",
+                                               "last unit",     "last product",  "end"};
+  constexpr int kGemms = 12;
   c.workload.quantise_activations(m, c.stream);
-  for (const bool glued : {false, true}) {
+  for (const int kind : {0, 1, 2, 3}) {
+    const bool glued = kind & 1, bf16 = kind & 2;
     for (ShapeId s : shapes) {
       Plan plan;
-      HOTPROOF_CHECK(make_plan(m, kShapes[s].n, kShapes[s].k, false, {}, &plan));
+      HOTPROOF_CHECK(make_plan(m, kShapes[s].n, kShapes[s].k, bf16, {}, &plan));
       const int ctas = plan.work.ctas();
       DeviceBuffer<Timeline> buffer(static_cast<size_t>(kGemms) * ctas);
       const std::vector<Gemm> gemms = c.workload.of_shape(s, kGemms);
@@ -326,32 +335,36 @@ void show_timelines(TimingContext& c, const std::vector<ShapeId>& shapes, int m)
             enqueue_glue(c.workload.d(s), m, kShapes[s].n, c.workload.a_bf16(s), kShapes[s].k,
                          c.stream);
           }
-          HOTPROOF_CHECK(launch(c.workload.args(gemms[i], m, false), c.stream, false, tuning,
-                                Mutation::kTimed));
+          HOTPROOF_CHECK(
+              launch(c.workload.args(gemms[i], m, bf16), c.stream, bf16, tuning, Mutation::kTimed));
         }
       });
       for (int r = 0; r < 5; ++r) graph.replay(c.stream);
       HOTPROOF_CHECK(cudaStreamSynchronize(c.stream));
       const std::vector<Timeline> all = buffer.download();
-      // The GEMM in the middle, on the clock of the first CTA's start of the GEMM before it.
+      // The GEMM in the middle and the one before it.
       const Timeline* before = &all[static_cast<size_t>(kGemms / 2 - 1) * ctas];
       const Timeline* here = before + ctas;
-      uint64_t zero = ~0ull;
-      for (int i = 0; i < ctas; ++i) zero = std::min(zero, before[i].ns[0]);
-      for (const Timeline* gemm : {before, here}) {
-        std::printf("timeline %-8s %s%s", kShapes[s].name, glued ? "glued" : "back to back",
-                    gemm == before ? ", one" : ", next");
-        for (int moment = 0; moment < kMoments; ++moment) {
-          std::vector<double> us, since;
-          for (int i = 0; i < ctas; ++i) {
-            us.push_back((gemm[i].ns[moment] - zero) * 1e-3);
-            since.push_back((gemm[i].cycles[moment] - gemm[i].cycles[0]) / 1980.0);
-          }
-          std::printf("  %s %.2f/%.2f/%.2f (+%.2f)", kNames[moment],
-                      *std::min_element(us.begin(), us.end()), median(us),
-                      *std::max_element(us.begin(), us.end()), median(since));
+      uint64_t before_end = 0;
+      double cycles = 0, ns = 0;
+      for (int i = 0; i < ctas; ++i) {
+        before_end = std::max(before_end, before[i].end_ns);
+        cycles += here[i].cycles[kEnd] - here[i].cycles[kStart];
+        ns += static_cast<double>(here[i].end_ns - here[i].start_ns);
+      }
+      std::printf(
+          "timeline %-8s %s%s, us after the end of the GEMM before: CTAs' min/median/max "
+          "(median since the CTA's start)\n",
+          kShapes[s].name, glued ? "glued" : "back to back", bf16 ? ", bf16 A" : "");
+      for (int moment = 0; moment < kMoments; ++moment) {
+        std::vector<double> us, since;
+        for (int i = 0; i < ctas; ++i) {
+          since.push_back((here[i].cycles[moment] - here[i].cycles[kStart]) * ns / cycles * 1e-3);
+          us.push_back(static_cast<int64_t>(here[i].start_ns - before_end) * 1e-3 + since.back());
         }
-        std::printf("\n");
+        std::printf("timeline %-8s %-14s %6.2f / %6.2f / %6.2f (+%.2f)\n", kShapes[s].name,
+                    kNames[moment], *std::min_element(us.begin(), us.end()), median(us),
+                    *std::max_element(us.begin(), us.end()), median(since));
       }
     }
   }

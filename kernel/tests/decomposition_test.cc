@@ -13,7 +13,6 @@ const int kNk[][2] = {{34816, 5120}, {5120, 17408}, {5120, 6144},  {16384, 5120}
                       {128, 128},    {8, 16},       {136, 144},    {1000, 1040},  {384, 100000},
                       {100000, 384}, {4304, 1152},  {131072, 8192}};
 const int kMs[] = {1, 8, 16, 17, 32, 33, 64, 65, 128};
-constexpr int kMostWhole = 16;
 
 struct Named {
   int m, n, k, sms;
@@ -25,13 +24,13 @@ std::vector<Named> all() {
   for (const auto& nk : kNk) {
     for (int sms : {1, 16, 114, 132, 144}) {
       for (int m : kMs) {
-        out.push_back({m, nk[0], nk[1], sms, decompose(m, kMostWhole, nk[0], nk[1], sms)});
+        out.push_back({m, nk[0], nk[1], sms, decompose(m, nk[0], nk[1], sms)});
       }
     }
     for (int groups : {1, 3, 8, 17, 32}) {
       for (bool shared : {false, true}) {
-        Decomposition d = decompose(8, kMostWhole, nk[0], nk[1], 132);
-        set_tiles(&d, groups, shared, 132);
+        Decomposition d = decompose(8, nk[0], nk[1], 132);
+        set_tiles(&d, d.segments > 1 ? std::min(groups, kFullTileGroups) : groups, shared, 132);
         out.push_back({8, nk[0], nk[1], 132, d});
       }
     }
@@ -97,9 +96,9 @@ TEST(Decomposition, SegmentsAreNearEqualAndBeginWhereStagesMay) {
 TEST(Decomposition, CutsDoNotDependOnM) {
   for (const auto& nk : kNk) {
     for (int sms : {1, 16, 114, 132, 144}) {
-      const Decomposition one = decompose(1, kMostWhole, nk[0], nk[1], sms);
+      const Decomposition one = decompose(1, nk[0], nk[1], sms);
       for (int m : kMs) {
-        const Decomposition d = decompose(m, kMostWhole, nk[0], nk[1], sms);
+        const Decomposition d = decompose(m, nk[0], nk[1], sms);
         ASSERT_EQ(d.segments, one.segments);
         for (int s = 0; s <= d.segments; ++s) EXPECT_EQ(d.cut(s), one.cut(s));
       }
@@ -111,7 +110,6 @@ TEST(Decomposition, TilesFitTheConsumers) {
   for (const Named& c : all()) {
     SCOPED_TRACE(text(c));
     if (c.d.many) {
-      EXPECT_FALSE(c.d.halves);
       const bool cut = c.d.token_tiles > 1;
       const int most = c.d.shared         ? kFullTileGroups
                        : cut              ? kTokenTileGroups
@@ -138,11 +136,8 @@ TEST(Decomposition, TilesFitTheConsumers) {
     const int second = groups_of_warpgroup(c.d.tile_groups, 1);
     EXPECT_EQ(first + second, c.d.tile_groups);
     EXPECT_LE(first, 2 * kWgmmaGroups);
-    if (c.d.halves) {
-      EXPECT_LE(c.d.tile_groups, kWgmmaGroups);
-      EXPECT_EQ(c.d.segments % 2, 0);
-      EXPECT_GT(c.d.cut(c.d.segments / 2), 0);
-      EXPECT_LT(c.d.cut(c.d.segments / 2), c.d.k_blocks);
+    if (c.d.segments > 1) {
+      EXPECT_LE(first, kWgmmaGroups);
     }
     EXPECT_LE(second, first);
     EXPECT_GE(second, 0);
@@ -165,8 +160,8 @@ TEST(Decomposition, ScaleRowsCoverACtasTiles) {
 // tiles of equal size cost.
 TEST(Decomposition, FewTokensAreSpreadEvenly) {
   for (const Named& c : all()) {
-    const Decomposition d = decompose(c.m, kMostWhole, c.n, c.k, c.sms);
-    if (c.m > kMostWhole || d.shared) continue;
+    const Decomposition d = decompose(c.m, c.n, c.k, c.sms);
+    if (c.m > kMostFewTokens || d.shared) continue;
     EXPECT_LE(d.ctas(), c.sms);
     const int even = ceil_div(d.groups, c.sms);
     EXPECT_LE(d.tiles_per_cta * d.tile_groups, even + even / 8 + 1) << text(c);
@@ -180,7 +175,7 @@ TEST(Decomposition, TheWorkloadOn132Multiprocessors) {
   };
   for (const Want& w : {Want{8, 34816, 5120, 136, 128, 1, false},
                         {8, 5120, 17408, 128, 120, 6, true},
-                        {8, 5120, 6144, 40, 128, 6, false},
+                        {8, 5120, 6144, 128, 120, 6, true},
                         {8, 16384, 5120, 128, 128, 1, false},
                         {8, 14336, 5120, 112, 128, 1, false},
                         {64, 34816, 5120, 264, 132, 1, false},
@@ -194,7 +189,7 @@ TEST(Decomposition, TheWorkloadOn132Multiprocessors) {
                         {128, 5120, 6144, 80, 128, 6, false},
                         {128, 16384, 5120, 128, 128, 1, false},
                         {128, 14336, 5120, 128, 112, 1, false}}) {
-    const Decomposition d = decompose(w.m, kMostWhole, w.n, w.k, 132);
+    const Decomposition d = decompose(w.m, w.n, w.k, 132);
     SCOPED_TRACE(std::to_string(w.m) + " " + std::to_string(w.n) + " " + std::to_string(w.k));
     EXPECT_EQ(d.tile_groups * kGroup, w.rows);
     EXPECT_EQ(d.ctas(), w.ctas);
@@ -203,8 +198,7 @@ TEST(Decomposition, TheWorkloadOn132Multiprocessors) {
   }
 }
 
-static_assert(decompose(8, kMostWhole, 5120, 6144, 132).cut(3) ==
-              24);  // all of it can run at compile time
+static_assert(decompose(8, 5120, 6144, 132).cut(3) == 24);  // all of it can run at compile time
 
 }  // namespace
 }  // namespace hotproof::kernel

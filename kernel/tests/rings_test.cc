@@ -73,11 +73,9 @@ struct Config {
 // What goes wrong, or "".
 std::string run(const Config& c, unsigned seed) {
   std::mt19937 random(seed);
-  const bool halves = c.range.k_middle < c.range.k_end;
-  std::vector<int> half_of;  // of every stage
-  for (StageWalk at(c.range, c.step); !at.done(); at.next()) half_of.push_back(at.half);
-  const int stages = static_cast<int>(half_of.size());
-  Ring weights(c.weight_stages, halves ? 1 : 2), tokens(c.token_stages, halves ? 1 : 2);
+  int stages = 0;
+  for (StageWalk at(c.range, c.step); !at.done(); at.next()) ++stages;
+  Ring weights(c.weight_stages, 2), tokens(c.token_stages, 2);
   // Agents: weight thread, token warps, consumer warpgroups, memory of either ring.
   int next[6] = {0, 0, 1, 2, 0, 0};
   int slow = 0;
@@ -104,11 +102,6 @@ std::string run(const Config& c, unsigned seed) {
       problem = tokens.fill(i);
       i += kTokenWarps;
     } else {
-      const int half = agent - 4;
-      if (halves && half_of[i] != half) {
-        ++i;
-        continue;
-      }
       if (!weights.may_read(i) || !tokens.may_read(i)) continue;
       problem = weights.read(i);
       if (problem.empty()) problem = tokens.read(i);
@@ -119,17 +112,15 @@ std::string run(const Config& c, unsigned seed) {
   }
 }
 
-const CtaRange kHalves{0, 2, 0, 24, 48}, kOdd{3, 5, 0, 10, 23}, kWhole{0, 2, 0, 40, 40};
+const CtaRange kPair{7, 8, 16, 32}, kOdd{3, 5, 0, 23}, kWhole{0, 2, 0, 40};
 
 TEST(Rings, NoStageIsReadEarlyOrOverwritten) {
-  for (const CtaRange& range : {kHalves, kOdd, kWhole}) {
-    const bool halves = range.k_middle < range.k_end;
+  for (const CtaRange& range : {kPair, kOdd, kWhole}) {
     for (int step : {1, 2, 4}) {
       for (int wanted : {1, 3, 4, 5, 7, 10}) {
-        const int weight_stages = weight_ring_stages(wanted, halves);
+        const int weight_stages = std::max(wanted, kFewestWeightStages);
         for (int window : {1, 2, weight_stages}) {
-          const Config c{range, step, weight_stages, std::min(window, weight_stages),
-                         token_ring_stages(wanted, halves)};
+          const Config c{range, step, weight_stages, window, std::max(wanted, kFewestTokenStages)};
           for (unsigned seed = 0; seed < 30; ++seed) {
             ASSERT_EQ(run(c, seed), "") << "step " << step << ", " << c.weight_stages << " + "
                                         << c.token_stages << " stages, window " << c.window;
@@ -140,30 +131,54 @@ TEST(Rings, NoStageIsReadEarlyOrOverwritten) {
   }
 }
 
-// Without the rules for halves it does happen.
-TEST(Rings, OtherNumbersOfStagesWithHalvesAreUnsafe) {
-  for (int token_stages : {3, 4, 5}) {
-    int problems = 0;
-    for (unsigned seed = 0; seed < 200; ++seed) {
-      problems += run({kHalves, 4, 8, 2, token_stages}, seed) != "";
-    }
-    EXPECT_GT(problems, 0) << token_stages << " token stages";
-  }
+// With fewer than kFewestTokenStages it does happen.
+TEST(Rings, FewerTokenStagesAreUnsafe) {
+  int problems = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) problems += run({kWhole, 2, 8, 2, 2}, seed) != "";
+  EXPECT_GT(problems, 0);
 }
 
-TEST(StageWalk, EveryKBlockOfEveryTileOnceAndHalvesTakeTurns) {
-  for (const CtaRange& range : {kHalves, kOdd, kWhole}) {
+TEST(StageWalk, EveryKBlockOfEveryTileOnce) {
+  for (const CtaRange& range : {kPair, kOdd, kWhole}) {
     for (int step : {1, 2, 4}) {
-      const bool halves = range.k_middle < range.k_end;
       std::vector<int> seen((range.end_tile - range.first_tile) * range.k_end, 0);
-      int stage = 0;
-      for (StageWalk at(range, step); !at.done(); at.next(), ++stage) {
-        EXPECT_EQ(at.half, halves ? stage % 2 : 0);
-        for (int k = at.k(); k < std::min(at.k() + step, at.end()); ++k) {
+      for (StageWalk at(range, step); !at.done(); at.next()) {
+        EXPECT_GE(at.k, range.k_begin);
+        for (int k = at.k; k < std::min(at.k + step, range.k_end); ++k) {
           ++seen[(at.tile - range.first_tile) * range.k_end + k];
         }
       }
-      EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
+      for (size_t i = 0; i < seen.size(); ++i) {
+        EXPECT_EQ(seen[i], static_cast<int>(i) % range.k_end >= range.k_begin ? 1 : 0);
+      }
+    }
+  }
+}
+
+// The host says where the second stage lies; CTAs ask for it before they walk.
+TEST(StageWalk, TheSecondStageIsWhereTheHostSays) {
+  for (const int n : {128, 5120, 34816}) {
+    for (const int k : {128, 384, 1024, 5120, 17408}) {
+      for (const int m : {8, 128}) {
+        const Decomposition work = decompose(m, n, k, 132);
+        for (const int step : {1, 2, 4}) {
+          const int to_second = to_second_stage(work, step);
+          bool all = true;
+          for (int part = 0; part < work.parts(); ++part) {
+            const CtaRange range{0, work.end_tile(0), work.cut(work.first_segment(part)),
+                                 work.cut(work.end_segment(part))};
+            StageWalk at(range, step);
+            at.next();
+            all &= !at.done() && at.tile == 0;
+            if (to_second > 0) {
+              EXPECT_EQ(at.tile, 0);
+              EXPECT_EQ(at.k, range.k_begin + to_second);
+            }
+          }
+          EXPECT_EQ(to_second > 0, all)
+              << "M " << m << " N " << n << " K " << k << " step " << step;
+        }
+      }
     }
   }
 }
