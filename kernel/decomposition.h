@@ -29,8 +29,7 @@ inline constexpr int kBlockK = 128;     // K elements that share a scale
 inline constexpr int kCutBlocks = 2;    // K is cut at multiples of this many blocks
 inline constexpr int kMaxSegments = 6;
 inline constexpr int kMinSegmentBlocks = 2;
-inline constexpr int kMaxTileGroups = 32;     // 256 rows: two consumer warpgroups x two wgmma
-inline constexpr int kFullTileGroups = 16;    // 128 rows: two consumer warpgroups x one wgmma
+inline constexpr int kFullTileGroups = 16;    // 128 rows: two consumer warpgroups x one wgmma;
 inline constexpr int kMostFewTokens = 32;     // more are for the kernel of many_tokens.cuh,
 inline constexpr int kManyTileGroups = 34;    // whose tiles have up to 272 rows;
 inline constexpr int kNearlyFullGroups = 14;  // of 112 and more it makes 128
@@ -143,7 +142,7 @@ constexpr Decomposition decompose(int m, int n, int k, int sm_count) {
     set_tiles(&d, smaller(kFullTileGroups, d.groups), true, sm_count);
   } else if (!cut_tokens(&d, m, sm_count)) {
     const int even = ceil_div(d.groups, sm_count);
-    const int tiles = ceil_div(even, d.many ? kManyTileGroups : kFullTileGroups + 1);
+    const int tiles = ceil_div(even, d.many ? kManyTileGroups : kFullTileGroups);
     const int groups = ceil_div(even, tiles);
     const bool nearly_full = groups >= kNearlyFullGroups && groups < kFullTileGroups;
     set_tiles(&d, d.many && nearly_full ? kFullTileGroups : groups, false, sm_count);

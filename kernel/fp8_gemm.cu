@@ -50,8 +50,10 @@ int m_tile_for(int m) {
 }
 
 // What a multiprocessor needs on its way to keep the memory busy. More makes queues longer, in
-// which tokens wait too when a CTA begins; with more than one tile that counts for less.
-constexpr int kWindowBytes = 40 << 10, kLongWindowBytes = 72 << 10;
+// which tokens wait too.
+constexpr int kWindowBytes = 56 << 10;
+// A bf16 A stays, quantised, where that leaves enough for weights.
+constexpr int kMostStayingBytes = 80 << 10;
 // What of the tokens is kept ready beside the weights: with many tokens they
 // are half of all that a multiprocessor reads.
 constexpr int token_bytes(const Decomposition& work, int m_tile) {
@@ -80,15 +82,15 @@ RingPlan rings_for(const Decomposition& work, int m_tile, bool quantise, bool ra
                           ? tuning.token_stages
                           : std::min(token_bytes(work, m_tile) / token_stage, per_tile);
   ring.token_stages = std::clamp(ring.token_stages, kFewestTokenStages, kMaxStages);
+  ring.tokens_stay = quantise && work.tiles_per_cta > 1 && per_tile <= kMaxStages &&
+                     per_tile * token_stage <= kMostStayingBytes;
+  if (ring.tokens_stay) ring.token_stages = per_tile;
   const int stage = work.tile_groups * ring.stage_blocks * kAtomBytes;
   ring.stages = tuning.stages > 0     ? tuning.stages
                 : tuning.ring_kib > 0 ? tuning.ring_kib * 1024 / stage
                                       : kMaxStages;
   ring.stages = std::clamp(ring.stages, kFewestWeightStages, kMaxStages);
-  const bool is_long = !many && !quantise && work.tiles_per_cta > 1;
-  const int window = tuning.window_kib > 0 ? tuning.window_kib << 10
-                     : is_long             ? kLongWindowBytes
-                                           : kWindowBytes;
+  const int window = tuning.window_kib > 0 ? tuning.window_kib << 10 : kWindowBytes;
   ring.window = std::max(kFewestWeightStages, ceil_div(window, stage));
   return ring;
 }
@@ -107,8 +109,7 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
     const int tile_groups = tuning.tile_groups > 0 ? tuning.tile_groups
                             : shared               ? std::min(kFullTileGroups, work.groups)
                                                    : ceil_div(work.groups, device.sm_count);
-    set_tiles(&work, std::min(tile_groups, work.segments > 1 ? kFullTileGroups : kMaxTileGroups),
-              shared, device.sm_count);
+    set_tiles(&work, std::min(tile_groups, kFullTileGroups), shared, device.sm_count);
   }
   if (work.many && tuning.tile_groups > 0 && work.segments == 1) {
     set_tiles(&work, std::min(tuning.tile_groups, kManyTileGroups), false, device.sm_count);

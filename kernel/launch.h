@@ -65,6 +65,7 @@ struct RingPlan {
   int stages;        // of weights
   int window;        // stages of weights on their way at a time
   int token_stages;
+  bool tokens_stay;  // all of a bf16 A's K in shared memory, for a CTA's next tile too
 };
 
 // What a call will do: all of it is decided before anything is enqueued.

@@ -224,6 +224,7 @@ __device__ void feed_tokens_quantised(const GemmParams& p, const Rings& rings, c
   Cursor to;
   to.advance(rings.token_stages, w);
   StageWalk at = cta.walk(p);
+  if (p.ring.tokens_stay) at.range.end_tile = cta.first_tile + 1;
   at.next(w);
   EightRows held[2], next[2];
   const auto load = [&](const StageWalk& from, int item, EightRows(&rows)[2]) {

@@ -6,8 +6,7 @@
 // wasted on padding tokens. (More tokens: many_tokens.cuh.) A CTA:
 //   warps 0-7   two consumer warpgroups; each multiplies its half of a tile's rows, 64 a wgmma
 //   warp 8      one thread feeds weights by TMA; it does nothing else, because at the memory roof
-//   it
-//               has less than half a microsecond for 16 KB
+//               it has less than half a microsecond for 16 KB
 //   warps 9-11  tokens and scales: by TMA, or bf16 through registers, quantised on the way
 #ifndef HOTPROOF_KERNEL_SM90_FP8_GEMM_CUH_
 #define HOTPROOF_KERNEL_SM90_FP8_GEMM_CUH_
@@ -72,16 +71,16 @@ __device__ void multiply(ptx::Descriptor weights, ptx::Descriptor tokens, uint32
   }
 }
 
-// A consumer warp's life. kBlocks: how many times 64 rows its warpgroup's share takes; kStep: K
-// blocks in a stage. It is bound by the latency of its own instructions: everything that can be is
-// compile time or outside the loop over stages.
-template <int kMTile, int kBlocks, int kStep, bool kFolds, Mutation kMutation>
+// A consumer warp's life. kStep: K blocks in a stage; kFolds: K has segments. It is bound by the
+// latency of its own instructions: everything that can be is compile time or outside the loop over
+// stages.
+template <int kMTile, int kStep, bool kFolds, Mutation kMutation>
 __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& cta,
                         const Share& share, int warp, int lane) {
-  static_assert(kBlocks == 1 || !kFolds);      // where K has segments, tiles have no more rows
   constexpr int kStride = kStep * kAtomBytes;  // between groups of 8 rows in a stage
   const int quarter = warp % 4;
   const int first_row = first_scale_row(p, cta);
+  const bool stay = p.ring.tokens_stay;
   const auto stages_to = [](int from, int to) { return (to - from + kStep - 1) / kStep; };
   const ptx::Descriptor weights(rings.weights(0) + share.first_group * kStride, kStride);
   const ptx::Descriptor tokens(rings.tokens(0), kAtomBytes);
@@ -89,27 +88,21 @@ __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& 
   bool first = kMutation == Mutation::kTimed && threadIdx.x == 0;
   ptx::mbarrier_wait(rings.table_full(), 0);
   for (int tile = cta.first_tile; tile < cta.end_tile; ++tile) {
-    uint32_t b_scales[kBlocks][2];  // where the scales of this lane's rows are
+    uint32_t b_scales[2];  // where the scales of this lane's rows are
 #pragma unroll
-    for (int b = 0; b < kBlocks; ++b) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const int group = min(8 * b + 2 * quarter + h, share.groups - 1) + share.first_group +
-                          tile * p.work.tile_groups;
-        const int row = min(group / (kScaleRows / kGroup) - first_row, p.work.scale_rows() - 1);
-        b_scales[b][h] = rings.table() + (row * p.layout.table_stride - cta.k_begin) * 4;
-      }
+    for (int h = 0; h < 2; ++h) {
+      const int group =
+          min(2 * quarter + h, share.groups - 1) + share.first_group + tile * p.work.tile_groups;
+      const int row = min(group / (kScaleRows / kGroup) - first_row, p.work.scale_rows() - 1);
+      b_scales[h] = rings.table() + (row * p.layout.table_stride - cta.k_begin) * 4;
     }
-    float acc[kBlocks][kMTile / 2];  // the segment's sum so far
+    float acc[kMTile / 2];  // the segment's sum so far
     SegmentSum<kFolds ? kMTile / 2 : 1> sum;
     Meeting<kMTile / 2> meeting(p, tile, warp, lane);
     int k = cta.k_begin;
     for (int segment = cta.first_segment; k < cta.k_end; ++segment) {
 #pragma unroll
-      for (int b = 0; b < kBlocks; ++b) {
-#pragma unroll
-        for (int j = 0; j < kMTile / 2; ++j) acc[b][j] = 0;
-      }
+      for (int j = 0; j < kMTile / 2; ++j) acc[j] = 0;
 #pragma unroll 1
       for (int left = stages_to(k, kFolds ? p.cuts[segment + 1] : cta.k_end); left > 0;
            --left, k += kStep) {
@@ -125,54 +118,50 @@ __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& 
         float fault = 1;  // for K block 1
         if (kMutation == Mutation::kScaleTwice && tile == p.work.tiles - 1 && k == 0) fault = 2;
         if (kMutation == Mutation::kDropKBlock && tile == 0 && k == 0) fault = 0;
-#pragma unroll
-        for (int b = 0; b < kBlocks && kMutation != Mutation::kReadOnly; ++b) {
-          const uint32_t b_scale[2] = {b_scales[b][0] + k * 4, b_scales[b][1] + k * 4};
-          multiply<kMTile, kStep, kMutation>(
-              weights.plus(w_at.stage * p.layout.weight_stage + 8 * b * kStride),
-              tokens.plus(t_at.stage * p.layout.token_stage), rings.scales(t_at.stage), b_scale,
-              lane, fault, acc[b]);
+        if constexpr (kMutation != Mutation::kReadOnly) {
+          const uint32_t b_scale[2] = {b_scales[0] + k * 4, b_scales[1] + k * 4};
+          multiply<kMTile, kStep, kMutation>(weights.plus(w_at.stage * p.layout.weight_stage),
+                                             tokens.plus(t_at.stage * p.layout.token_stage),
+                                             rings.scales(t_at.stage), b_scale, lane, fault, acc);
         }
         if (threadIdx.x == 0) note<kMutation>(p, kLastProduct);
         release_stage(rings, w_at, t_at, lane);
         next_stage(rings, &w_at, &t_at);
+        if (stay) t_at.phase = 0;  // filled once
       }
       if constexpr (kFolds) {
 #pragma unroll
-        for (int j = 0; j < kMTile / 2; ++j) {
-          sum.add(segment - cta.first_segment, j, acc[0][j]);
-        }
+        for (int j = 0; j < kMTile / 2; ++j) sum.add(segment - cta.first_segment, j, acc[j]);
       }
     }
     if constexpr (kMutation == Mutation::kReadOnly) continue;
     if constexpr (kFolds) {
 #pragma unroll
-      for (int j = 0; j < kMTile / 2; ++j) acc[0][j] = sum.total[j];
+      for (int j = 0; j < kMTile / 2; ++j) acc[j] = sum.total[j];
       if (p.work.shared) {
-        const uint32_t done = meeting.template meet<kMutation>(acc[0]);
-        store_finished<kMTile>(p, output_tile<kMutation>(p, tile), share, quarter, lane, done,
-                               acc[0]);
+        const uint32_t done = meeting.template meet<kMutation>(acc);
+        store_finished<kMTile>(p, output_tile<kMutation>(p, tile), share, quarter, lane, done, acc);
         continue;
       }
     }
-    store_tile<kMTile, kBlocks>(p, output_tile<kMutation>(p, tile), share, quarter, lane, acc);
+    store_tile<kMTile>(p, output_tile<kMutation>(p, tile), share, quarter, lane, acc);
   }
 }
 
 // K blocks in a stage, as far as registers allow.
 HOTPROOF_HOST_DEVICE constexpr int most_stage_blocks(int m_tile) { return m_tile <= 16 ? 4 : 2; }
 
-template <int kMTile, int kBlocks, bool kFolds, Mutation kMutation>
+template <int kMTile, bool kFolds, Mutation kMutation>
 __device__ void consume(const GemmParams& p, const Rings& rings, const CtaWork& cta,
                         const Share& share, int warp, int lane) {
   constexpr int kMost = most_stage_blocks(kMTile);
   if (kMost >= 4 && p.ring.stage_blocks == 4) {
-    return consume<kMTile, kBlocks, kMost, kFolds, kMutation>(p, rings, cta, share, warp, lane);
+    return consume<kMTile, kMost, kFolds, kMutation>(p, rings, cta, share, warp, lane);
   }
   if (p.ring.stage_blocks == 2) {
-    return consume<kMTile, kBlocks, 2, kFolds, kMutation>(p, rings, cta, share, warp, lane);
+    return consume<kMTile, 2, kFolds, kMutation>(p, rings, cta, share, warp, lane);
   }
-  consume<kMTile, kBlocks, 1, kFolds, kMutation>(p, rings, cta, share, warp, lane);
+  consume<kMTile, 1, kFolds, kMutation>(p, rings, cta, share, warp, lane);
 }
 
 template <int kMTile, bool kQuantise, Mutation kMutation>
@@ -188,12 +177,10 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   if (warp < kConsumerWarps) {
     const int first = groups_of_warpgroup(p.work.tile_groups, 0);
     const Share share = warp < 4 ? Share{0, first} : Share{first, p.work.tile_groups - first};
-    if (share.groups > kWgmmaGroups) {
-      consume<kMTile, 2, false, kMutation>(p, rings, cta, share, warp, lane);
-    } else if (share.groups > 0 && p.work.segments > 1) {
-      consume<kMTile, 1, true, kMutation>(p, rings, cta, share, warp, lane);
+    if (share.groups > 0 && p.work.segments > 1) {
+      consume<kMTile, true, kMutation>(p, rings, cta, share, warp, lane);
     } else if (share.groups > 0) {
-      consume<kMTile, 1, false, kMutation>(p, rings, cta, share, warp, lane);
+      consume<kMTile, false, kMutation>(p, rings, cta, share, warp, lane);
     }
     if (threadIdx.x == 0) note<kMutation>(p, kEnd);
   } else {

@@ -24,25 +24,21 @@ __device__ int output_tile(const GemmParams& p, int tile) {
 
 // Swapped operands: a warpgroup's weight rows x kMTile tokens -> D. acc is laid out as wgmma leaves
 // it.
-template <int kMTile, int kBlocks>
+template <int kMTile>
 __device__ void store_tile(const GemmParams& p, int tile, const Share& share, int quarter, int lane,
-                           const float (&acc)[kBlocks][kMTile / 2]) {
+                           const float (&acc)[kMTile / 2]) {
   const int first = tile * p.work.tile_groups + share.first_group;
 #pragma unroll
-  for (int b = 0; b < kBlocks; ++b) {
+  for (int j = 0; j < kMTile / 8; ++j) {
+    const int m = 8 * j + lane / 4;
 #pragma unroll
-    for (int j = 0; j < kMTile / 8; ++j) {
-      const int m = 8 * j + lane / 4;
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const __nv_bfloat162 pair =
-            __floats2bfloat162_rn(acc[b][4 * j + 2 * h], acc[b][4 * j + 2 * h + 1]);
-        const uint32_t bits = ptx::transpose_8x8(reinterpret_cast<const uint32_t&>(pair));
-        const int group = 8 * b + 2 * quarter + h;
-        const int n = (first + group) * kGroup;
-        if (m < p.m && group < share.groups && n < p.n) {
-          *reinterpret_cast<uint32_t*>(p.d + m * p.ldd + n + 2 * (lane % 4)) = bits;
-        }
+    for (int h = 0; h < 2; ++h) {
+      const __nv_bfloat162 pair = __floats2bfloat162_rn(acc[4 * j + 2 * h], acc[4 * j + 2 * h + 1]);
+      const uint32_t bits = ptx::transpose_8x8(reinterpret_cast<const uint32_t&>(pair));
+      const int group = 2 * quarter + h;
+      const int n = (first + group) * kGroup;
+      if (m < p.m && group < share.groups && n < p.n) {
+        *reinterpret_cast<uint32_t*>(p.d + m * p.ldd + n + 2 * (lane % 4)) = bits;
       }
     }
   }
