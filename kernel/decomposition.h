@@ -5,6 +5,7 @@
 // all of K. K is cut into `segments` parts, whose sums are added two by two and the pairs in K
 // order: (s0 + s1) + (s2 + s3) + ... Where K is cut depends on N, K and the GPU, never on M: that
 // makes results batch-invariant. Who computes a segment may depend on M, it changes no bit:
+//   no segments  as few tiles of at most 128 rows (264 with many tokens) a CTA as share N evenly
 //   to 64 tokens where K has segments, tiles of 128 rows, so that few CTAs fetch the same tokens.
 //                Each pair of a tile's segments is a CTA's, the last one adds ('shared')
 //   more tokens  where K is short and exchanging sums would cost more, small tiles: a CTA computes
@@ -116,6 +117,12 @@ constexpr int segments_for(int groups, int k_blocks, int sm_count) {
   return share >= 2 ? 2 * share : 1;
 }
 
+// As few tiles of at most `most` groups a CTA as share the groups evenly: how many groups one has.
+constexpr int even_tile_groups(int groups, int most, int sm_count) {
+  const int even = ceil_div(groups, sm_count);
+  return ceil_div(even, ceil_div(even, most));
+}
+
 // Sets the tiles: `tile_groups` groups each, the CTAs' share as even as can be.
 constexpr void set_tiles(Decomposition* d, int tile_groups, bool shared, int sm_count) {
   d->tile_groups = tile_groups;
@@ -141,9 +148,8 @@ constexpr Decomposition decompose(int m, int n, int k, int sm_count) {
   if (d.segments > 1 && cheap_to_share) {
     set_tiles(&d, smaller(kFullTileGroups, d.groups), true, sm_count);
   } else if (!cut_tokens(&d, m, sm_count)) {
-    const int even = ceil_div(d.groups, sm_count);
-    const int tiles = ceil_div(even, d.many ? kManyTileGroups : kFullTileGroups);
-    const int groups = ceil_div(even, tiles);
+    const int groups =
+        even_tile_groups(d.groups, d.many ? kManyTileGroups : kFullTileGroups, sm_count);
     const bool nearly_full = groups >= kNearlyFullGroups && groups < kFullTileGroups;
     set_tiles(&d, d.many && nearly_full ? kFullTileGroups : groups, false, sm_count);
   }

@@ -107,8 +107,9 @@ hotproof_status plan_on(const Device& device, int m, int n, int k, bool quantise
   if (!work.many && (tuning.tile_groups > 0 || tuning.shared >= 0)) {
     const bool shared = work.segments > 1 && (tuning.shared >= 0 ? tuning.shared > 0 : work.shared);
     const int tile_groups = tuning.tile_groups > 0 ? tuning.tile_groups
-                            : shared               ? std::min(kFullTileGroups, work.groups)
-                                                   : ceil_div(work.groups, device.sm_count);
+                            : shared
+                                ? std::min(kFullTileGroups, work.groups)
+                                : even_tile_groups(work.groups, kFullTileGroups, device.sm_count);
     set_tiles(&work, std::min(tile_groups, kFullTileGroups), shared, device.sm_count);
   }
   if (work.many && tuning.tile_groups > 0 && work.segments == 1) {
@@ -236,7 +237,6 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
   p.timeline = tuning.timeline;
   if (tuning.never_wait) p.flags |= kNeverWait;
   const bool ragged = args.k % kBlockK != 0;
-  if (ragged) p.flags |= kRaggedK;
   p.first = FirstLoads(p.work, p.ring, p.layout, ragged);
   if (args.a_scale_stride_m == 1 && args.a_scale_stride_k % 4 == 0 && args.m % 4 == 0 &&
       aligned(args.a_scale, 16)) {
@@ -275,9 +275,10 @@ hotproof_status launch(const hotproof_fp8_gemm_args& args, void* stream, bool qu
     return HOTPROOF_INVALID_ARGUMENT;
   }
 
-  const KernelFunction kernel = plan.work.many ? many_tokens_kernel(plan.m_tile)
-                                : quantise     ? kernel_for<true>(plan.m_tile, mutation)
-                                               : kernel_for<false>(plan.m_tile, mutation);
+  const KernelFunction kernel = plan.work.many && mutation == Mutation::kNone
+                                    ? many_tokens_kernel(plan.m_tile)
+                                : quantise ? kernel_for<true>(plan.m_tile, mutation)
+                                           : kernel_for<false>(plan.m_tile, mutation);
   if (kernel == nullptr) return HOTPROOF_UNSUPPORTED_SHAPE;
   cudaError_t error = allow_shared_memory(kernel, plan.smem_bytes);
   if (error != cudaSuccess) return cuda_failed(error);
@@ -322,15 +323,12 @@ extern "C" {
 hotproof_status hotproof_fp8_gemm_workspace(int32_t m, int32_t n, int32_t k, size_t* bytes,
                                             size_t* control_bytes) {
   if (bytes == nullptr) return HOTPROOF_INVALID_ARGUMENT;
-  Plan plan, quantised;
+  Plan plan;
   const hotproof_status status = make_plan(m, n, k, false, {}, &plan);
   if (status != HOTPROOF_OK) return status;
-  size_t need = plan.workspace_bytes;  // of either entry point, and of fewer rows too
+  size_t need = plan.workspace_bytes;  // of fewer rows too
   if (make_plan(std::min(m, kMostSharedTokens), n, k, false, {}, &plan) == HOTPROOF_OK) {
     need = std::max(need, plan.workspace_bytes);
-  }
-  if (make_plan(m, n, k, true, {}, &quantised) == HOTPROOF_OK) {
-    need = std::max(need, quantised.workspace_bytes);
   }
   *bytes = need;
   if (control_bytes != nullptr) *control_bytes = need > 0 ? kControlBytes : 0;

@@ -38,8 +38,9 @@ typedef enum hotproof_status {
 
 /* Flags. */
 /* By default the kernel starts to read B and its scales while the kernel before it in the stream
- * still runs (programmatic dependent launch): that kernel must not write them. Set this when it
- * may. */
+ * still runs (programmatic dependent launch), and where that one was launched so, too, and lets its
+ * dependents start early, as ours do, while those before it run. None of them may write B or its
+ * scales. Set this when one may. */
 #define HOTPROOF_WEIGHTS_MAY_CHANGE 1u
 /* bf16 entry point: round scales up to powers of two. */
 #define HOTPROOF_POWER_OF_TWO_SCALES 2u

@@ -92,8 +92,7 @@ using KernelFunction = void (*)(GemmParams);
 KernelFunction many_tokens_kernel(int m_tile);  // 64 or 128
 inline constexpr uint32_t kWaitBeforeWeights = 1;
 inline constexpr uint32_t kPowerOfTwoScales = 2;
-inline constexpr uint32_t kRaggedK = 4;    // K is no multiple of 128: b_map's first dimension is K
-inline constexpr uint32_t kNeverWait = 8;  // test builds: wrong, but shows what waiting costs
+inline constexpr uint32_t kNeverWait = 8;    // test builds: wrong, but shows what waiting costs
 inline constexpr uint32_t kBulkScales = 16;  // A's scales of a K block are neighbours, aligned
 
 inline constexpr int kConsumerWarps = 8;

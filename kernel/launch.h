@@ -46,13 +46,13 @@ struct Timeline {
 
 // 0, or -1 where 0 means something: the library's choice.
 struct Tuning {
-  int tile_groups = 0;   // groups of 8 weight rows in a tile
-  int shared = -1;       // 1: several CTAs a tile, where K has segments
-  int stage_blocks = 0;  // K blocks in a stage: 1, 2, 4
-  int stages = 0;        // of weights, at most
-  int ring_kib = 0;      // of weights, at most
-  int window_kib = 0;    // of weights on their way at a time
-  int token_stages = 0;
+  int tile_groups = 0;          // groups of 8 weight rows in a tile
+  int shared = -1;              // 1: several CTAs a tile, where K has segments
+  int stage_blocks = 0;         // K blocks in a stage: 1, 2, 4
+  int stages = 0;               // of weights, at most
+  int ring_kib = 0;             // of weights, at most
+  int window_kib = 0;           // of weights on their way at a time
+  int token_stages = 0;         // ignored where a bf16 A stays
   int l2_promotion_bytes = -1;  // of the weights' tensor map: 0 (none), 128, 256
   bool never_wait =
       false;  // test builds: ignore the previous kernel (wrong, but shows what waiting costs)

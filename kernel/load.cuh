@@ -21,7 +21,6 @@ __device__ inline void load_weights(const GemmParams& p, const Rings& rings, int
 // The first thing a CTA does, by the weight thread: until loads are out the memory idles, and here
 // every instruction takes long. Weights don't depend on the previous kernel, unless the caller says
 // so.
-inline constexpr int kFirstStages = 2;  // a ring and a window have as many
 template <Mutation kMutation>
 __device__ void load_first_weights(const GemmParams& p, uint32_t smem) {
   note<kMutation>(p, kStart);
@@ -162,9 +161,8 @@ __device__ void feed_tokens(const GemmParams& p, const Rings& rings, const CtaWo
       waited = true;
     }
     if (lane == 0) {
-      const bool ragged = p.flags & kRaggedK;
-      ptx::tma_load_3d(rings.tokens(to.stage), &p.a_map, ragged ? first_k * kBlockK : 0, 0,
-                       ragged ? 0 : first_k, full, ptx::kEvictLast);
+      ptx::tma_load_3d(rings.tokens(to.stage), &p.a_map, first_k * p.first.k_to_byte, 0,
+                       first_k * p.first.k_to_block, full, ptx::kEvictLast);
     }
 #pragma unroll 1
     for (int i = lane; i < p.ring.stage_blocks * kMTile; i += 32) {

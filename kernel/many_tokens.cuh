@@ -50,9 +50,8 @@ __device__ void feed_many_tokens(const GemmParams& p, const Rings& rings, const 
     if (lane == 0) {
       ptx::mbarrier_arrive_expect_tx(full,
                                      p.layout.token_stage + (bulk ? blocks * scale_bytes : 0));
-      const bool ragged = p.flags & kRaggedK;
-      ptx::tma_load_3d(rings.tokens(to.stage), &p.a_map, ragged ? first_k * kBlockK : 0,
-                       first_token, ragged ? 0 : first_k, full, ptx::kEvictLast);
+      ptx::tma_load_3d(rings.tokens(to.stage), &p.a_map, first_k * p.first.k_to_byte, first_token,
+                       first_k * p.first.k_to_block, full, ptx::kEvictLast);
 #pragma unroll 1
       for (int j = 0; bulk && j < blocks; ++j) {
         ptx::bulk_load(scales + j * kMTile * 4,

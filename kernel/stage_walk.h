@@ -44,10 +44,12 @@ constexpr int to_second_stage(const Decomposition& work, int stage_blocks) {
 
 inline constexpr int kTokenWarps = 3;  // take every third stage each
 
+inline constexpr int kFirstStages = 2;  // of weights: asked for before anything waits
+
 // Stages that a ring may have, at least: token warps take turns, with fewer than three one could be
-// two passes of the ring ahead of a slot.
+// two passes of the ring ahead of a slot, where slots are filled more than once.
 inline constexpr int kFewestTokenStages = kTokenWarps;
-inline constexpr int kFewestWeightStages = 2;
+inline constexpr int kFewestWeightStages = kFirstStages;
 
 }  // namespace hotproof::kernel
 

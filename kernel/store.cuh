@@ -147,11 +147,12 @@ template <int kCount>
 struct Meeting {
   static constexpr int kFours = kCount / 4, kStride = kConsumerWarps * kFours * 32;
   static constexpr bool kLooks = kFours == 1;  // ahead; with more fours nothing was gained
-  uint4* slots;
-  bool two;  // slots to go through
+  uint4* slots = nullptr;
+  bool two = false;  // slots to go through
   uint4 seen[2] = {};
 
   __device__ Meeting(const GemmParams& p, int tile, int warp, int lane) {
+    if (!p.work.shared) return;
     const int meetings = p.work.parts() - 1;
     two = meetings == 2 && blockIdx.y < 2;
     slots = p.slots + static_cast<int64_t>(tile) * meetings * kStride +

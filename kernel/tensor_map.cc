@@ -29,6 +29,11 @@ CUtensorMapL2promotion promotion(int bytes) {
   return bytes >= 128 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_NONE;
 }
 
+// K in blocks of 128 bytes, or a dimension of its own where it isn't a multiple of them.
+cuuint64_t blocks_along_k(int64_t row_bytes, bool ragged) {
+  return ragged ? 1 : static_cast<cuuint64_t>((row_bytes + 127) / 128);
+}
+
 }  // namespace
 
 bool tensor_maps_available() { return encode_tiled() != nullptr; }
@@ -49,11 +54,6 @@ bool encode(const ByteMatrix& m, CUtensorMap* map) {
              promotion(m.l2_promotion_bytes), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-// K in blocks of 128 bytes, or a dimension of its own where it isn't a multiple of them.
-cuuint64_t blocks_along_k(int64_t row_bytes, bool ragged) {
-  return ragged ? 1 : static_cast<cuuint64_t>((row_bytes + 127) / 128);
-}
-
 bool encode(const TokenMatrix& m, CUtensorMap* map) {
   const cuuint64_t dims[3] = {m.ragged ? static_cast<cuuint64_t>(m.row_bytes) : 128,
                               static_cast<cuuint64_t>(m.rows),
@@ -70,9 +70,9 @@ bool encode(const TokenMatrix& m, CUtensorMap* map) {
 }
 
 bool encode(const WeightMatrix& m, CUtensorMap* map) {
-  const cuuint64_t blocks = static_cast<cuuint64_t>((m.row_bytes + 127) / 128);
   const cuuint64_t dims[4] = {m.ragged ? static_cast<cuuint64_t>(m.row_bytes) : 128, 8,
-                              m.ragged ? 1 : blocks, static_cast<cuuint64_t>(m.rows / 8)};
+                              blocks_along_k(m.row_bytes, m.ragged),
+                              static_cast<cuuint64_t>(m.rows / 8)};
   const cuuint64_t row = static_cast<cuuint64_t>(m.stride_bytes);
   const cuuint64_t strides[3] = {row, m.ragged ? row : 128, 8 * row};
   const cuuint32_t box[4] = {128, 8, static_cast<cuuint32_t>(m.box_blocks),

@@ -20,7 +20,7 @@ struct ByteMatrix {
 
 // The tokens [rows][row_bytes] in boxes of box_blocks x 128 bytes of box_rows rows, which land as
 // matrices of 128-byte rows, swizzled, one after the other along K. Coordinates: (0, row, K block),
-// or with `ragged`, as below, (byte, row, 0). Zeros outside.
+// or with `ragged`, as below, of one block each, (byte, row, 0). Zeros outside.
 struct TokenMatrix {
   const void* base;
   int64_t row_bytes, rows, stride_bytes;

@@ -12,8 +12,8 @@ namespace hotproof::kernel::bench {
 namespace {
 
 void check_small_shapes() {
-  const int shapes[][2] = {{128, 128}, {256, 1024}, {384, 640},  {1024, 2176},
-                           {136, 144}, {8, 16},     {1000, 1040}};
+  const int shapes[][2] = {{128, 128}, {256, 1024}, {384, 640},   {1024, 2176},
+                           {136, 144}, {8, 16},     {1000, 1040}, {17408, 256}};
   for (const auto& shape : shapes) {
     const std::string name = std::to_string(shape[0]) + "x" + std::to_string(shape[1]);
     Layout layout;
@@ -75,7 +75,7 @@ void check_any_bytes(CublasLt* cublaslt) {
 
 // How rows are cut into tiles, who computes them, ring depth and window change no bit.
 void check_decompositions() {
-  Problem p(32, 1024, 2304);
+  Problem p(32, 1024, 2944);  // cut at multiples of 4 K blocks, the last stage of 4 isn't full
   p.fill_random(11);
   p.upload();
   const Reference reference = compute(p.host(32));
@@ -83,7 +83,7 @@ void check_decompositions() {
   const Mismatch mismatch = compare(reference, p.host(32), want.data(), p.ldd());
   bool good = mismatch.count == 0;
   std::string detail = good ? "" : text(mismatch) + "; ";
-  for (const int m : {8, 32}) {
+  for (const int m : {8, 16, 32}) {
     for (const int tile_groups : {1, 2, 3, 5, 8, 9, 11, 14, 16}) {
       for (const bool shared : {false, true}) {
         for (const int stage_blocks : {1, 2, 4}) {
@@ -97,6 +97,10 @@ void check_decompositions() {
           for (const Tuning& tuning : {t, shallow, narrow}) {
             Plan plan;
             if (make_plan(m, p.n, p.k, false, tuning, &plan) != HOTPROOF_OK) continue;
+            if (plan.ring.stage_blocks != stage_blocks && m <= 16) {
+              good = false;
+              detail += "stages of " + std::to_string(plan.ring.stage_blocks) + " blocks; ";
+            }
             if (same_rows(p, want, p.run(m, tuning), m)) continue;
             good = false;
             detail += "M " + std::to_string(m) + ", " + std::to_string(tile_groups) + " groups" +
@@ -126,7 +130,7 @@ void check_special_values() {
     const auto d = p.run(16, with_tile(0, shared));
     const Mismatch mismatch = compare(reference, p.host(16), d.data(), p.ldd());
     report("NaN, inf, zero, denormal and huge scales, " +
-               std::string(shared ? "shared tiles" : "default"),
+               std::string(shared ? "shared tiles" : "one CTA a tile"),
            mismatch.count == 0, text(mismatch));
   }
 }
@@ -235,7 +239,7 @@ void check_quantisation(int n, int k) {
     bool same = true;
     std::string where;
     for (int m : {1, 5, 8, 11, 16, 27, 32}) {
-      for (int groups : {0, 5, 9}) {
+      for (const Tuning& tuning : {Tuning(), with_tile(5), with_tile(9), with_tile(9, true)}) {
         hotproof_fp8_gemm_args args = p.args(m);
         args.a = q.get();
         args.lda = k;
@@ -244,42 +248,57 @@ void check_quantisation(int n, int k) {
         args.ldd = n;
         args.flags = flags;
         HOTPROOF_CHECK(cudaMemset(d.get(), 0xff, d.size() * 2));
-        HOTPROOF_CHECK(launch(args, nullptr, false, with_tile(groups), Mutation::kNone));
+        HOTPROOF_CHECK(launch(args, nullptr, false, tuning, Mutation::kNone));
         const auto apart = d.download();
         args.a = device_x.get();
         args.a_scale = nullptr;
         HOTPROOF_CHECK(cudaMemset(d.get(), 0xff, d.size() * 2));
-        HOTPROOF_CHECK(launch(args, nullptr, true, with_tile(groups), Mutation::kNone));
+        HOTPROOF_CHECK(launch(args, nullptr, true, tuning, Mutation::kNone));
         if (d.download() != apart) {
           same = false;
-          where += "M = " + std::to_string(m) + ", " + std::to_string(groups) + " groups; ";
+          where +=
+              "M = " + std::to_string(m) + ", " + std::to_string(tuning.tile_groups) + " groups; ";
         }
       }
     }
+    Plan plan;
+    HOTPROOF_CHECK(make_plan(8, n, k, true, {}, &plan));
+    same &= plan.work.shared || plan.ring.tokens_stay;  // or this shows less than it says
     report("the fused GEMM gives quantise + GEMM's bits" + which, same, where);
   }
 }
 
-// Weights written by the kernel right before: only HOTPROOF_WEIGHTS_MAY_CHANGE makes that safe.
+// Weights written by a kernel that lets its dependents start first: HOTPROOF_WEIGHTS_MAY_CHANGE
+// makes that safe, and nothing else.
 void check_changing_weights() {
   Problem p(8, 5120, 6144);
   p.fill_random(2);
   p.upload();
-  const auto want = p.run(8);
-  hotproof_fp8_gemm_args args = p.args(8);
-  args.flags = HOTPROOF_WEIGHTS_MAY_CHANGE;
-  DeviceBuffer<uint8_t> source(p.b);
-  bool same = true;
-  for (int i = 0; i < 20; ++i) {
+  const DeviceBuffer<uint8_t> source(p.b);
+  const DeviceBuffer<uint16_t> x(std::vector<uint16_t>(8 * 6144, float_to_bf16(1.5f)));
+  for (const bool quantise : {false, true}) {
+    hotproof_fp8_gemm_args args = p.args(8);
+    if (quantise) args.a = x.get(), args.lda = p.k;
     uint8_t* b = static_cast<uint8_t*>(const_cast<void*>(args.b));
-    HOTPROOF_CHECK(cudaMemset(b, i, p.b.size()));
-    HOTPROOF_CHECK(cudaMemcpyAsync(b, source.get(), p.b.size(), cudaMemcpyDeviceToDevice, nullptr));
-    HOTPROOF_CHECK(hotproof_fp8_gemm(&args, nullptr));
-    std::vector<uint16_t> got(want.size());
-    HOTPROOF_CHECK(cudaMemcpy(got.data(), args.d, got.size() * 2, cudaMemcpyDeviceToHost));
-    same &= got == want;
+    const auto after_copy = [&](uint32_t flags) {
+      args.flags = flags;
+      HOTPROOF_CHECK(cudaMemset(b, 0, p.b.size()));
+      enqueue_late_copy(b, source.get(), p.b.size(), nullptr);
+      HOTPROOF_CHECK(launch(args, nullptr, quantise, {}, Mutation::kNone));
+      std::vector<uint16_t> got(static_cast<size_t>(8) * p.n);
+      HOTPROOF_CHECK(cudaMemcpy(got.data(), args.d, got.size() * 2, cudaMemcpyDeviceToHost));
+      return got;
+    };
+    HOTPROOF_CHECK(cudaMemcpy(b, source.get(), p.b.size(), cudaMemcpyDeviceToDevice));
+    HOTPROOF_CHECK(launch(args, nullptr, quantise, {}, Mutation::kNone));
+    std::vector<uint16_t> want(static_cast<size_t>(8) * p.n);
+    HOTPROOF_CHECK(cudaMemcpy(want.data(), args.d, want.size() * 2, cudaMemcpyDeviceToHost));
+    bool same = true;
+    for (int i = 0; i < 20; ++i) same &= after_copy(HOTPROOF_WEIGHTS_MAY_CHANGE) == want;
+    const std::string kind = quantise ? ", bf16 A" : "";
+    report("weights written just before, with the flag" + kind, same);
+    report("without the flag they are read too early" + kind, after_copy(0) != want);
   }
-  report("weights written just before, with the flag", same);
 }
 
 }  // namespace
@@ -297,12 +316,28 @@ int run_tiny() {
       if (mismatch.count > 0) report("M = " + std::to_string(m), false, text(mismatch));
     }
   }
-  const DeviceBuffer<uint16_t> x(std::vector<uint16_t>(8 * 1024, float_to_bf16(1.5f)));
-  hotproof_fp8_gemm_args args = p.args(8);
-  args.a = x.get();
-  args.lda = 1024;
-  HOTPROOF_CHECK(hotproof_fp8_gemm_bf16(&args, nullptr));
-  HOTPROOF_CHECK(cudaDeviceSynchronize());
+  // Several tiles a CTA, through which a bf16 A stays: small integers, the same for both entry
+  // points.
+  Problem several(8, 2176, 512);
+  several.fill_integers(7);
+  for (float& scale : several.a_scale) scale = 1;
+  several.upload();
+  std::vector<uint16_t> values;
+  for (const uint8_t byte : several.a) values.push_back(float_to_bf16(e4m3_to_float(byte)));
+  const DeviceBuffer<uint16_t> x(values);
+  const Reference exact = compute(several.host(8));
+  for (const bool quantise : {false, true}) {
+    hotproof_fp8_gemm_args args = several.args(8);
+    if (quantise) args.a = x.get(), args.lda = several.k;
+    HOTPROOF_CHECK(launch(args, nullptr, quantise, with_tile(1), Mutation::kNone));
+    std::vector<uint16_t> d(static_cast<size_t>(8) * several.ldd());
+    HOTPROOF_CHECK(cudaMemcpy(d.data(), args.d, d.size() * 2, cudaMemcpyDeviceToHost));
+    const Mismatch mismatch = compare(exact, several.host(8), d.data(), several.ldd());
+    if (mismatch.count > 0) {
+      report(quantise ? "several tiles a CTA, bf16 A" : "several tiles a CTA", false,
+             text(mismatch));
+    }
+  }
   std::printf("%d checks failed\n", check_failures);
   return check_failures;
 }
@@ -318,10 +353,11 @@ int run_checks(const CheckOptions& options) {
   check_quantisation(640, 1296);    // CTAs share tiles
   check_quantisation(17000, 1280);  // tokens stay for a second tile
   check_changing_weights();
+  check_back_to_back();
   check_many_tokens();
   if (options.full_shapes) check_full_shapes(options.cublaslt);
   if (options.determinism_runs > 0) {
-    // Down, whose CTAs share tiles at every M.
+    // CTAs share tiles: down's at every M, the attention output's to M = 64.
     const Shape &attn_out = kShapes[kAttnOut], &down = kShapes[kDown];
     for (int m : {8, 16, 64, 128}) {
       check_determinism(options.determinism_runs, attn_out, m, {}, false);

@@ -139,13 +139,94 @@ void check_determinism(int runs, const Shape& shape, int m, const Tuning& tuning
         cudaMemcpy(control.data(), workspace.get(), kControlBytes, cudaMemcpyDeviceToHost));
     zero &= std::all_of(control.begin(), control.end(), [](uint8_t b) { return b == 0; });
   }
-  report("determinism under load, " + std::string(shape.name) +
-             (tuning.shared == 1 ? ", shared tiles" : "") + (quantise ? ", bf16 A" : "") +
-             ", M = " + std::to_string(m) + ", " + std::to_string(done) + " runs on 2 streams",
-         count == 0 && zero,
-         count ? std::to_string(count) + " words differ" : (zero ? "" : "tickets are not zero"));
+  report(
+      "determinism under load, " + std::string(shape.name) +
+          (tuning.shared == 1 ? ", shared tiles" : "") + (quantise ? ", bf16 A" : "") +
+          ", M = " + std::to_string(m) + ", " + std::to_string(done) + " runs on 2 streams",
+      count == 0 && zero,
+      count ? std::to_string(count) + " words differ" : (zero ? "" : "control bytes are not zero"));
   for (cudaStream_t stream : streams) cudaStreamDestroy(stream);
   cudaStreamDestroy(load_stream);
+}
+
+// A chain of programmatic launches with nothing between them, as in a model: quantise, GEMMs of
+// both entry points that read what was just quantised, one workspace. Every D is what its GEMM
+// alone gives, and GEMMs that don't wait for the kernel before give something else.
+void check_back_to_back() {
+  constexpr int kM = 8, kSteps = 20;
+  const Shape shapes[] = {kShapes[kDown], kShapes[kAttnOut], {"", 17000, 1280}};
+  for (const Shape& shape : shapes) {
+    Problem p(kM, shape.n, shape.k);
+    p.fill_random(41);
+    p.upload();
+    std::mt19937 random(42);
+    std::normal_distribution<float> normal(0, 3);
+    std::vector<DeviceBuffer<uint16_t>> x, d, alone;
+    std::vector<uint16_t> values(static_cast<size_t>(kM) * shape.k);
+    for (int i = 0; i < 2; ++i) {
+      for (uint16_t& v : values) v = float_to_bf16(normal(random));
+      x.emplace_back(values);
+      alone.emplace_back(static_cast<size_t>(kM) * shape.n);
+    }
+    for (int i = 0; i < 2 * kSteps; ++i) d.emplace_back(static_cast<size_t>(kM) * shape.n);
+    const DeviceBuffer<uint8_t> q(values.size());
+    const DeviceBuffer<float> scale(static_cast<size_t>(kM) * p.k_blocks());
+    const DeviceBuffer<uint8_t> workspace(24 << 20);
+    DeviceBuffer<unsigned long long> different(1);
+    cudaStream_t stream;
+    HOTPROOF_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    HOTPROOF_CHECK(hotproof_fp8_gemm_init_workspace(workspace.get(), workspace.size(), stream));
+    const auto step = [&](int i, uint16_t* apart, uint16_t* fused, const Tuning& tuning) {
+      HOTPROOF_CHECK(hotproof_quantize_1x128(kM, shape.k, x[i].get(), shape.k, q.get(), shape.k,
+                                             scale.get(), p.k_blocks(), 1, 0, stream));
+      hotproof_fp8_gemm_args args = p.args(kM);
+      args.a = q.get();
+      args.lda = shape.k;
+      args.a_scale = scale.get();
+      args.a_scale_stride_m = p.k_blocks();
+      args.a_scale_stride_k = 1;
+      args.ldd = shape.n;
+      args.workspace = workspace.get();
+      args.workspace_bytes = workspace.size();
+      args.d = apart;
+      HOTPROOF_CHECK(launch(args, stream, false, tuning, Mutation::kNone));
+      args.a = x[i].get();
+      args.d = fused;
+      HOTPROOF_CHECK(launch(args, stream, true, tuning, Mutation::kNone));
+    };
+    for (int i = 0; i < 2; ++i) {
+      step(i, alone[i].get(), d[0].get(), {});
+      HOTPROOF_CHECK(cudaStreamSynchronize(stream));
+    }
+    const auto wrong = [&](const Tuning& tuning) {
+      for (auto& out : d) out.fill_bytes(0xff);
+      different.fill_bytes(0);
+      HOTPROOF_CHECK(cudaDeviceSynchronize());
+      const Graph graph(stream, [&] {
+        for (int i = 0; i < kSteps; ++i) step(i % 2, d[2 * i].get(), d[2 * i + 1].get(), tuning);
+      });
+      for (int replay = 0; replay < 10; ++replay) graph.replay(stream);
+      for (int i = 0; i < 2 * kSteps; ++i) {
+        count_different(d[i].get(), alone[i / 2 % 2].get(), d[i].size(), different.get(), stream);
+      }
+      HOTPROOF_CHECK(cudaStreamSynchronize(stream));
+      return different.download()[0];
+    };
+    const std::string name = std::to_string(shape.n) + "x" + std::to_string(shape.k);
+    const unsigned long long count = wrong({});
+    std::vector<uint8_t> control(kControlBytes);
+    HOTPROOF_CHECK(
+        cudaMemcpy(control.data(), workspace.get(), kControlBytes, cudaMemcpyDeviceToHost));
+    const bool zero = std::all_of(control.begin(), control.end(), [](uint8_t b) { return !b; });
+    report("a chain of programmatic launches, " + name, count == 0 && zero,
+           count  ? std::to_string(count) + " words differ"
+           : zero ? ""
+                  : "control bytes are not 0");
+    Tuning never_wait;
+    never_wait.never_wait = true;
+    report("without waiting it is wrong, " + name, wrong(never_wait) > 0);
+    cudaStreamDestroy(stream);
+  }
 }
 
 // How A's scales are laid out and fetched, and how deep stages and rings are, change no bit; nor

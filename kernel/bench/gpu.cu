@@ -86,6 +86,14 @@ __global__ void load(uint32_t* scratch, size_t words, long long cycles) {
   }
 }
 
+__global__ void late_copy(uint4* to, const uint4* from, size_t count) {
+  ptx::launch_dependents();
+  const uint64_t begin = ptx::global_ns();
+  while (ptx::global_ns() < begin + 20000) {
+  }
+  for (size_t i = blockIdx.x * 256 + threadIdx.x; i < count; i += gridDim.x * 256) to[i] = from[i];
+}
+
 }  // namespace
 
 Graph::Graph(cudaStream_t stream, const std::function<void()>& enqueue) {
@@ -166,6 +174,12 @@ void count_different(const uint16_t* a, const uint16_t* b, size_t count,
 void enqueue_load(uint32_t* scratch, size_t words, int blocks, int microseconds,
                   cudaStream_t stream) {
   load<<<blocks, 256, 0, stream>>>(scratch, words, microseconds * 1900ll);
+  HOTPROOF_CHECK(cudaGetLastError());
+}
+
+void enqueue_late_copy(uint8_t* to, const uint8_t* from, size_t bytes, cudaStream_t stream) {
+  late_copy<<<64, 256, 0, stream>>>(reinterpret_cast<uint4*>(to),
+                                    reinterpret_cast<const uint4*>(from), bytes / sizeof(uint4));
   HOTPROOF_CHECK(cudaGetLastError());
 }
 

@@ -105,6 +105,10 @@ void count_different(const uint16_t* a, const uint16_t* b, size_t count,
 void enqueue_load(uint32_t* scratch, size_t words, int blocks, int microseconds,
                   cudaStream_t stream);
 
+// Copies, beginning 20 us after it has let its programmatic dependents start. bytes: a multiple of
+// 16.
+void enqueue_late_copy(uint8_t* to, const uint8_t* from, size_t bytes, cudaStream_t stream);
+
 }  // namespace hotproof::kernel::bench
 
 #endif  // HOTPROOF_KERNEL_BENCH_GPU_H_

@@ -9,10 +9,12 @@
 
 #include "kernel/fp8_gemm.h"
 #include "kernel/launch.h"
+#include "kernel/stage_walk.h"
 
 namespace {
 
 int major_version = 9, minor_version = 0;
+int sm_count = 132;
 int launches = 0;
 
 CUresult EncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
@@ -56,7 +58,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
       *value = minor_version;
       break;
     case cudaDevAttrMultiProcessorCount:
-      *value = 132;
+      *value = sm_count;
       break;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
       *value = 228 << 10;
@@ -169,6 +171,42 @@ TEST(Host, TakesTheWorkspaceItAskedForAndNoLess) {
     EXPECT_EQ(hotproof_fp8_gemm(&args, nullptr), HOTPROOF_WORKSPACE_TOO_SMALL) << m;
     EXPECT_EQ(launches, 1);
   }
+}
+
+TEST(Host, PlansFitEveryHopperGpu) {
+  major_version = 9, minor_version = 0;
+  using namespace hotproof::kernel;
+  const int shapes[][2] = {{34816, 5120}, {5120, 17408}, {5120, 6144}, {16384, 5120},
+                           {14336, 5120}, {8, 16},       {1000, 1040}, {131072, 8192}};
+  for (const int count : {78, 114, 132, 144}) {
+    sm_count = count;
+    for (const auto& shape : shapes) {
+      for (int m = 1; m <= 128; ++m) {
+        for (const bool quantise : {false, true}) {
+          SCOPED_TRACE(testing::Message() << "M " << m << " N " << shape[0] << " K " << shape[1]
+                                          << " on " << count << (quantise ? ", bf16 A" : ""));
+          Plan plan;
+          const hotproof_status status = make_plan(m, shape[0], shape[1], quantise, {}, &plan);
+          if (quantise && m > 32) {
+            EXPECT_EQ(status, HOTPROOF_UNSUPPORTED_SHAPE);
+            continue;
+          }
+          ASSERT_EQ(status, HOTPROOF_OK);
+          EXPECT_LE(plan.smem_bytes, 227 << 10);
+          EXPECT_GE(plan.ring.stages, kFewestWeightStages);
+          EXPECT_GE(plan.ring.window, kFewestWeightStages);
+          EXPECT_LE(plan.ring.window, plan.ring.stages);
+          EXPECT_LE(plan.work.ctas(), count);
+          EXPECT_FALSE(plan.ring.tokens_stay && !quantise);
+        }
+      }
+    }
+  }
+  sm_count = 132;
+  Plan plan;
+  ASSERT_EQ(make_plan(8, 34816, 5120, true, {}, &plan), HOTPROOF_OK);
+  EXPECT_TRUE(plan.ring.tokens_stay);
+  EXPECT_EQ(plan.ring.token_stages * plan.ring.stage_blocks, 40);
 }
 
 }  // namespace
